@@ -1,0 +1,88 @@
+"""What a model says while it speaks. Readers make these from bytes, writers make bytes from these.
+
+Every event keeps its native chunk where it stands for exactly one. A stream is: Started, then any deltas and calls,
+then Usage (the last one counts, they are running totals), then exactly one of Finished or Failed.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from app.chat.model import Native, ToolCall
+from app.errors import ProxyError
+
+FinishReason: TypeAlias = Literal["stop", "length", "tool_calls", "content_filter", "paused", "malformed_call"]
+
+
+class Started(msgspec.Struct, frozen=True):
+    """The provider began to answer. `model` is the one that really serves; `id` is the provider's response id."""
+
+    id: str = ""
+    model: str = ""
+    native: Native | None = None
+
+
+class TextDelta(msgspec.Struct, frozen=True):
+    """More words of the answer."""
+
+    text: str
+    native: Native | None = None
+
+
+class ThinkingDelta(msgspec.Struct, frozen=True):
+    """More of the reasoning that the provider shows."""
+
+    text: str
+    native: Native | None = None
+
+
+class ToolCallDelta(msgspec.Struct, frozen=True):
+    """A piece of a tool call. The first piece of an `index` carries id and name, later ones only arguments."""
+
+    index: int
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+    native: Native | None = None
+
+
+class ToolCalled(msgspec.Struct, frozen=True):
+    """A tool call is complete. It follows the deltas of the same index, or stands alone if it came whole."""
+
+    index: int
+    call: ToolCall
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """Tokens, as a running total of this request. `input` includes cached tokens, `output` includes reasoning."""
+
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+    cache_written: int = 0
+    reasoning: int = 0
+    native: Native | None = None
+
+
+class Finished(msgspec.Struct, frozen=True):
+    """The answer is complete, for this reason."""
+
+    reason: FinishReason
+    native: Native | None = None
+
+
+class Failed(msgspec.Struct, frozen=True):
+    """The provider, or the way to it, failed after the answer had begun."""
+
+    error: ProxyError
+
+
+class Unknown(msgspec.Struct, frozen=True):
+    """Something that we do not model; it reaches clients of the same wire untouched."""
+
+    native: Native
+
+
+Event: TypeAlias = Started | TextDelta | ThinkingDelta | ToolCallDelta | ToolCalled | Usage | Finished | Failed | Unknown

@@ -1,0 +1,1 @@
+"""Thinking: pure functions from (chat, what is known, policy) to a plan. Same inputs, same plan."""

@@ -1,0 +1,67 @@
+"""What we remember: a checkpoint at each address of a chat, and all that a plan may know about one request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+
+class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What only the provider knows about the assistant message that ends at `address`. Immutable: written once.
+
+    Args:
+        address: 16 bytes, the content address of the prefix that ends with this message (chat/address.py).
+        upstream: the upstream's name in our settings.
+        model: the model that was asked for; opaque parts go back to the same upstream and model only.
+        served: the model that the response named.
+        wire: the format that `sealed` is written in.
+        sealed: what the provider said in this message that the client may drop: its native parts with thought
+            signatures and call ids, or its reasoning fields. JSON in the wire's own words; empty if there is nothing.
+        handle: the provider's id to continue from (interaction or response), empty if it keeps no state.
+        expires: Unix seconds after which the handle may be gone, 0 if there is none.
+        input_tokens, output_tokens: as the provider reported them for this turn, 0 if it did not.
+        setup: digest of system prompt and tools at that turn: they stand outside the address.
+        summary: a frozen summary segment that stands for this prefix, empty if none was made.
+        at: Unix seconds when it was written.
+    """
+
+    address: bytes
+    upstream: str = ""
+    model: str = ""
+    served: str = ""
+    wire: str = ""
+    sealed: bytes = b""
+    handle: str = ""
+    expires: float = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    setup: bytes = b""
+    summary: str = ""
+    at: float = 0
+
+
+class Known(msgspec.Struct, frozen=True):
+    """All that a plan may know. Time is passed in, so that the same inputs give the same plan.
+
+    Args:
+        addresses: one address (16 bytes) for each message of the chat, in order.
+        checkpoints: what is stored, by address; only those that were found.
+        memory: the session's sticky memory, a JSON object, or None.
+        now: Unix seconds.
+        bypassed: why the store could not be asked ('' if it was): the turn then goes on without state.
+    """
+
+    addresses: tuple[bytes, ...] = ()
+    checkpoints: Mapping[bytes, Checkpoint] = {}
+    memory: Mapping[str, Any] | None = None
+    now: float = 0
+    bypassed: str = ""
+
+    def deepest(self) -> int:
+        """How many messages the longest known prefix has; 0 if none is known."""
+        for index in range(len(self.addresses) - 1, -1, -1):
+            if self.addresses[index] in self.checkpoints:
+                return index + 1
+        return 0

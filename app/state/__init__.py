@@ -1,0 +1,1 @@
+"""Memory: the only room that talks to Redis."""

@@ -1,0 +1,1 @@
+"""Hands: tools that the proxy answers itself."""

@@ -1,0 +1,1 @@
+"""The world: the only room that opens sockets outward."""

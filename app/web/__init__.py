@@ -1,0 +1,1 @@
+"""The door: FastAPI, the hot routes, tenants, health."""

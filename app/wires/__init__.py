@@ -1,0 +1,1 @@
+"""Languages: one module a wire format, both directions, no I/O."""
