@@ -44,13 +44,15 @@ class Thinking(msgspec.Struct, frozen=True):
 class ToolCall(msgspec.Struct, frozen=True):
     """The model asks for a tool. `arguments` is JSON text exactly as written (it may be invalid: models do that).
 
-    `signature` is the provider's thought signature on this call, if the peer carried one here.
+    A `custom` call carries free text instead. `signature` is the provider's thought signature on this call, if the
+    peer carried one here.
     """
 
     id: str
     name: str
     arguments: str
     signature: str = ""
+    kind: Literal["function", "custom"] = "function"
     native: Native | None = None
 
 
@@ -180,7 +182,8 @@ class Chat(msgspec.Struct, frozen=True):
         model: as the client named it, or as a route renamed it.
         system: the leading system texts, in order; they stay outside the address chain.
         messages: everything after them. A later system message stays where it was said.
-        stream: whether the client wants the answer piece by piece.
+        stream: whether the client wants the answer piece by piece; `framing` says in which form.
+        include_usage: whether its stream should report token usage, in formats where that must be asked for.
         after: the provider's handle to continue from, when only what is new is sent.
         native: the client's own body as bytes, for the same format out.
         options: the body's `foldline` object, which never reaches a provider.
@@ -194,6 +197,7 @@ class Chat(msgspec.Struct, frozen=True):
     sampling: Sampling = Sampling()
     stream: bool = False
     include_usage: bool = False
+    framing: Literal["sse", "array"] = "sse"
     after: str = ""
     native: Native | None = None
     options: Mapping[str, Any] = {}

@@ -1,6 +1,6 @@
 """A plan is data: the chat to send, one decision a step with its reason, what still has to be made, what was lost.
 
-`plan` runs STEPS in order. A step is a pure function (Draft, Known, Policy) → Draft; it never sees a wire, a client or
+`plan` runs the steps of app.context.steps in order. A step is a pure function (Draft, Known, Policy) → Draft; it never sees a wire, a client or
 a clock. The report, the dry run, the response header and the tests all read the same Plan.
 """
 
@@ -73,10 +73,7 @@ class Plan(msgspec.Struct, frozen=True):
 
 Step: TypeAlias = Callable[[Draft, Known, Policy], Draft]
 
-STEPS: tuple[Step, ...] = ()
-
-
-def plan(chat: Chat, known: Known, policy: Policy, steps: tuple[Step, ...] = STEPS) -> Plan:
+def plan(chat: Chat, known: Known, policy: Policy, steps: tuple[Step, ...]) -> Plan:
     """Run the steps in order. With `off` in the policy the chat goes out as it came."""
     draft = Draft(chat)
     if not policy.off:

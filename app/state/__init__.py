@@ -1,1 +1,1 @@
-"""Memory: the only room that talks to Redis."""
+"""MEMORY: the only room that talks to Redis."""

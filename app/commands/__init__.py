@@ -1,0 +1,1 @@
+"""What the console script can do: one small file a command."""

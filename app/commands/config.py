@@ -1,0 +1,81 @@
+"""`foldline config`: every setting, its value, where it came from, and one sentence about it."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import TYPE_CHECKING
+
+from app.commands.command import Command
+from app.commands.terminal import coloured
+
+if TYPE_CHECKING:
+    from app.settings import Settings
+
+MASK = "********"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """No arguments of its own."""
+
+
+def run(given: argparse.Namespace) -> int:
+    """Print the settings."""
+    from app.settings import load
+
+    print(listing(load(given.config)))
+    return 0
+
+
+def listing(settings: Settings) -> str:
+    """All settings as text. Secrets are masked, and so is the password of a store URL."""
+    from app.settings import NAMES
+
+    blocks: list[str] = []
+    for name in NAMES:
+        title = coloured(name.upper(), "bold")
+        origin = coloured(f"({settings.provenance.get(name, 'default')})", "dim")
+        description = type(settings).model_fields[name].description
+        blocks.append(f"{title} = {shown(settings, name)}  {origin}\n    {description}")
+    for upstream in settings.upstreams:
+        blocks.append(f"[upstreams.{upstream}]  ({settings.provenance['upstreams']})")
+    for number, route in enumerate(settings.routes, 1):
+        blocks.append(f"[[routes]] {number}: {route.match} → {route.upstream}  ({settings.provenance['routes']})")
+    for tool in settings.tools:
+        blocks.append(f'[tools."{tool}"]  ({settings.provenance["tools"]})')
+    return "\n".join(blocks)
+
+
+def shown(settings: Settings, name: str) -> str:
+    """One setting's value as a user would write it."""
+    from pydantic import SecretStr
+
+    from app.settings.units import spoken_duration, spoken_size
+
+    value = getattr(settings, name)
+    extra = type(settings).model_fields[name].json_schema_extra
+    match value:
+        case None | ():
+            return str(extra["default"]) if isinstance(extra, dict) and "default" in extra else "not set"
+        case SecretStr():
+            return without_password(value.get_secret_value()) if name == "redis_url" else MASK
+        case tuple():
+            return f"{MASK} ({len(value)} keys)"  # pyright: ignore[reportUnknownArgumentType] # api_keys is the only one
+        case bool():
+            return str(value).lower()
+        case float() if name != "min_retention":
+            return spoken_duration(value)
+        case int() if name == "max_body":
+            return spoken_size(value)
+        case _:
+            return str(value)
+
+
+def without_password(url: str) -> str:
+    """A store URL with its password, and a key in its query, masked."""
+    url = re.sub(r"://([^@/]*):[^@]*@", rf"://\1:{MASK}@", url)
+    return re.sub(r"([?&][^=&]*(?:password|secret|token)[^=&]*=)[^&]*", rf"\1{MASK}", url)
+
+
+COMMAND = Command("config", "Prints every setting, its value and where it came from; secrets masked.", arguments, run)
+

@@ -1,0 +1,130 @@
+"""Every tool call gets its result, every result stands behind its call: providers refuse the whole chat otherwise.
+
+Clients lose results (the user interrupted, a trimmer cut), keep results whose call is gone, or put words between a call
+and its results. Mended before every turn, and said in the plan:
+
+- a call without a result gets one that says it was interrupted;
+- a result that comes late is moved up to its call;
+- a result without a call becomes words of the user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from app.chat.model import Loss, Message, Part, Text, ToolCall, ToolResult
+from app.context.plan import Decision, Draft
+
+INTERRUPTED = "[no result: interrupted]"
+
+
+def mend(draft: Draft) -> Draft:
+    """The draft with calls and results paired. A chat that is in order keeps its very messages."""
+    messages = draft.chat.messages
+    if not any(type(part) in (ToolCall, ToolResult) for message in messages for part in message.parts):
+        return draft
+    mender = _Mender(messages)
+    mended = mender.run()
+    if not mender.losses:
+        return draft
+    chat = msgspec.structs.replace(draft.chat, messages=mended)
+    reason = " ".join(loss.reason for loss in mender.losses[:3])
+    decision = Decision("mend", str(len(mender.losses)), reason)
+    return Draft(chat, (*draft.decisions, decision), draft.needs, (*draft.losses, *mender.losses))
+
+
+class _Mender:
+    """Walks the messages once. `open` holds the calls of the step that still want a result."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self.losses: list[Loss] = []
+        self._messages = list(messages)
+        self._out: list[Message] = []
+        self._open: list[ToolCall] = []
+        self._orphans: list[Part] = []
+        self._moved: set[tuple[int, int]] = set()
+
+    def run(self) -> tuple[Message, ...]:
+        speaking = False
+        for index, message in enumerate(self._messages):
+            if message.role == "assistant":
+                if not speaking:
+                    self._settle(index)
+                self._out.append(message)
+                self._open.extend(message.calls)
+                speaking = True
+            else:
+                self._hear(index, message)
+                speaking = False
+        self._settle(len(self._messages))
+        return tuple(self._out)
+
+    def _hear(self, index: int, message: Message) -> None:
+        kept: list[Part] = []
+        changed = False
+        for place, part in enumerate(message.parts):
+            if not isinstance(part, ToolResult):
+                kept.append(part)
+            elif (index, place) in self._moved:
+                changed = True
+            elif self._take(part):
+                kept.append(part)
+            else:
+                changed = True
+                self._orphan(index, part)
+        words = any(not isinstance(part, ToolResult) for part in kept)
+        if words or not message.parts:
+            self._settle(index + 1)
+        if kept or not changed:
+            self._out.append(message.edited(tuple(kept)) if changed else message)
+
+    def _take(self, result: ToolResult) -> bool:
+        """Whether an open call wants this result."""
+        for position, call in enumerate(self._open):
+            if _belongs(call, result):
+                del self._open[position]
+                return True
+        return False
+
+    def _orphan(self, index: int, result: ToolResult) -> None:
+        name = f" of {result.name}" if result.name else ""
+        self._orphans.append(Text(f"[Result{name}, whose call is no longer in this conversation]\n{result.text}"))
+        self._orphans.extend(part for part in result.content if not isinstance(part, Text))
+        self.losses.append(Loss(f"messages[{index}]", "A tool result without its call was sent as the user's words."))
+
+    def _settle(self, index: int) -> None:
+        """The step is over: what is still open is looked for further on, or answered in the client's place."""
+        for call in self._open:
+            result = self._late(call, index)
+            if result is None:
+                result = ToolResult(call.id, (Text(INTERRUPTED),), call.name, is_error=True)
+                self.losses.append(Loss(f"messages[{index - 1}]", f"The call of {call.name} had no result: one was added that says so."))
+            else:
+                self.losses.append(Loss(f"messages[{index}]", f"The result of {call.name} came late: it was moved up to its call."))
+            self._out.append(Message("user", (result,)))
+        self._open = []
+        if self._orphans:
+            self._out.append(Message("user", tuple(self._orphans)))
+            self._orphans = []
+
+    def _late(self, call: ToolCall, start: int) -> ToolResult | None:
+        """The call's result further on, if no other call of the same id stands between."""
+        if not call.id:
+            return None
+        for index in range(start, len(self._messages)):
+            message = self._messages[index]
+            if any(other.id == call.id for other in message.calls):
+                return None
+            for place, part in enumerate(message.parts):
+                if isinstance(part, ToolResult) and part.call_id == call.id and (index, place) not in self._moved:
+                    self._moved.add((index, place))
+                    return part
+        return None
+
+
+def _belongs(call: ToolCall, result: ToolResult) -> bool:
+    if call.id and result.call_id:
+        return call.id == result.call_id
+    return not result.name or call.name == result.name

@@ -1,0 +1,79 @@
+"""The simulator as an ASGI app: one counter for each call of each provider that it stands in for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import BaseRoute, Route
+
+from app.simulator.delivery import Closing
+from app.simulator.desk import Counter, Desk
+from app.simulator.gemini.count import CountTokens
+from app.simulator.gemini.generate import Generate
+from app.simulator.gemini.models import GeminiModels
+from app.simulator.journal import Journal
+from app.simulator.models import EitherModels
+from app.simulator.openai.chat import ChatCompletions
+from app.simulator.openai.models import OpenAIModels
+from app.simulator.script import Script
+
+FIXED_TIME = 1_790_000_000  # seconds since 1970: answers say the same time for ever, so that they can be compared
+GEMINI_VERSIONS = ("v1", "v1beta", "v1alpha", "v1beta1")
+
+
+def create_simulator(
+    *,
+    journal: Journal | None = None,
+    script: Script | None = None,
+    clock: Callable[[], int] = lambda: FIXED_TIME,
+) -> Starlette:
+    """A strict, deterministic stand-in for the providers.
+
+    Args:
+        journal: where requests are noted; without one nothing is kept.
+        script: prescribed answers; without one the simulated model answers by itself.
+        clock: seconds since 1970, for `created` and `createTime`.
+
+    Returns:
+        The app. Its `state` holds `journal`, `script` and `closing` (set it to end all open answers).
+    """
+    desk = Desk(
+        journal=Journal(0) if journal is None else journal,
+        script=Script() if script is None else script,
+        closing=Closing(),
+    )
+    app = Starlette(routes=[*_openai(desk, clock), *_gemini(desk, clock), Route("/", _welcome, methods=["GET"])])
+    app.state.journal, app.state.script, app.state.closing = desk.journal, desk.script, desk.closing
+    return app
+
+
+def _openai(desk: Desk, clock: Callable[[], int]) -> list[BaseRoute]:
+    chat = Counter(desk, ChatCompletions(clock), takes_script=True)
+    models = Counter(desk, EitherModels(OpenAIModels(clock), GeminiModels()))
+    return [
+        Route("/v1/chat/completions", chat, methods=["POST"]),
+        Route("/v1/models", models, methods=["GET"]),
+        Route("/v1/models/{model:path}", models, methods=["GET"]),
+    ]
+
+
+def _gemini(desk: Desk, clock: Callable[[], int]) -> list[BaseRoute]:
+    generate = Counter(desk, Generate(clock), takes_script=True)
+    count, models = Counter(desk, CountTokens(clock)), Counter(desk, GeminiModels())
+    routes: list[BaseRoute] = []
+    for version in GEMINI_VERSIONS:
+        routes += [
+            Route(f"/{version}/{{model:path}}:generateContent", generate, methods=["POST"]),
+            Route(f"/{version}/{{model:path}}:streamGenerateContent", generate, methods=["POST"]),
+            Route(f"/{version}/{{model:path}}:countTokens", count, methods=["POST"]),
+            Route(f"/{version}/models", models, methods=["GET"]),
+            Route(f"/{version}/models/{{model:path}}", models, methods=["GET"]),
+        ]
+    return routes
+
+
+def _welcome(_request: Request) -> JSONResponse:
+    return JSONResponse({"name": "Foldline provider simulator", "serves": ["OpenAI chat", "Gemini generateContent"]})

@@ -1,0 +1,1 @@
+"""OpenAI's formats: rules, replies and models."""

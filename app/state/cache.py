@@ -1,0 +1,188 @@
+"""What this process knows of sessions, so that a long chat asks the store only for what is new.
+
+The store stays the truth. Each session's hash carries an epoch, made with the hash and gone with it, and a version, new
+with every write. Every recall reads both. Another epoch means that the session was forgotten or lost: nothing that was
+kept under the old one is used. Another version means that somebody else wrote: what was absent may be there now.
+What was given to `remember` is known at once, before the store has confirmed it; if it fails before the session has an
+epoch, it is dropped again, as nothing could tell later whether the session was forgotten in between.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+
+from app.context.known import Checkpoint
+from app.state.keys import Session
+
+LIMIT = 64 << 20  # bytes
+# The newest addresses are asked for even if they were absent: another worker may just have answered there.
+ALWAYS_ASKED = 16
+
+_CHECKPOINT_COST = 400  # bytes of objects around the text
+_ABSENT_COST = 100
+
+
+class Entry:
+    """What is known of one session."""
+
+    __slots__ = ("absent", "candidates", "checkpoints", "epoch", "info", "size", "version")
+
+    def __init__(self, epoch: bytes | None = None) -> None:
+        self.epoch = epoch
+        self.version: bytes | None = None
+        self.info: bytes | None = None
+        self.checkpoints: dict[bytes, Checkpoint] = {}
+        self.absent: set[bytes] = set()
+        self.candidates: set[bytes] = set()
+        self.size = 0
+
+    def add(self, checkpoints: Iterable[Checkpoint]) -> None:
+        """Know these too."""
+        for checkpoint in checkpoints:
+            if checkpoint.address not in self.checkpoints:
+                self.size += _cost(checkpoint)
+            self.checkpoints[checkpoint.address] = checkpoint
+
+    def versioned(self, before: bytes | None, after: bytes | None) -> None:
+        """The version is `after` now; what was absent stays so only if nobody else wrote since we looked."""
+        if self.version != before:
+            self.size -= _ABSENT_COST * len(self.absent)
+            self.absent.clear()
+        self.version = after
+
+    def lacks(self, addresses: Iterable[bytes]) -> None:
+        """The store has nothing at these."""
+        before = len(self.absent)
+        self.absent.update(addresses)
+        self.size += _ABSENT_COST * (len(self.absent) - before)
+
+
+class Cache:
+    """Least recently used sessions go first.
+
+    Args:
+        limit: bytes that all checkpoints together may take.
+    """
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self._limit = limit
+        self._entries: OrderedDict[Session, Entry] = OrderedDict()
+        self.size = 0
+
+    def unknown(self, session: Session, addresses: Sequence[bytes]) -> list[bytes]:
+        """The addresses to ask for, each once."""
+        entry = self._entries.get(session)
+        if entry is None or entry.epoch is None:
+            return list(dict.fromkeys(addresses))
+        known = entry.checkpoints
+        asked = set(addresses)
+        asked -= entry.absent
+        asked.update(addresses[-ALWAYS_ASKED:])
+        return [address for address in asked if address not in known]
+
+    def answered(
+        self,
+        session: Session,
+        addresses: Sequence[bytes],
+        *,
+        epoch: bytes | None,
+        version: bytes | None,
+        info: bytes | None,
+        asked: Iterable[bytes],
+        found: Mapping[bytes, Checkpoint],
+    ) -> dict[bytes, Checkpoint]:
+        """Take in a recall's reply; return all that may be used for `addresses`."""
+        entry = self._entries.get(session)
+        if entry is not None and not _goes_with(entry, epoch):
+            self.forget(session)
+            entry = None
+        if epoch is None:
+            return _at(entry, addresses)
+        if entry is None:
+            entry = Entry(epoch)
+        before = entry.size if session in self._entries else 0
+        entry.epoch = epoch
+        entry.versioned(version, version)
+        entry.info = info
+        entry.add(found.values())
+        entry.lacks(address for address in asked if address not in found)
+        self._put(session, entry, before)
+        return _at(entry, addresses)
+
+    def given(self, session: Session, checkpoints: Sequence[Checkpoint], candidate: bytes) -> None:
+        """These are on their way to the store; `candidate` becomes the epoch if the session has none."""
+        entry = self._entries.get(session) or Entry()
+        before = entry.size if session in self._entries else 0
+        entry.candidates.add(candidate)
+        entry.add(checkpoints)
+        self._put(session, entry, before)
+
+    def confirmed(
+        self,
+        session: Session,
+        checkpoints: Sequence[Checkpoint],
+        candidate: bytes,
+        *,
+        epoch: bytes,
+        before: bytes | None,
+        after: bytes,
+        info: bytes,
+    ) -> None:
+        """The store has them, under `epoch`; the session's version went from `before` to `after`."""
+        entry = self._entries.get(session)
+        if entry is None or entry.epoch not in (None, epoch):
+            self.forget(session)
+            entry = Entry(epoch)
+        size = entry.size if session in self._entries else 0
+        entry.epoch = epoch
+        entry.candidates.discard(candidate)
+        entry.versioned(before, after)
+        entry.info = info
+        entry.add(checkpoints)
+        self._put(session, entry, size)
+
+    def failed(self, session: Session, candidate: bytes) -> None:
+        """They may not have arrived."""
+        entry = self._entries.get(session)
+        if entry is None:
+            return
+        entry.candidates.discard(candidate)
+        if entry.epoch is None:
+            self.forget(session)
+
+    def info(self, session: Session) -> bytes | None:
+        """What the list of sessions shows of it, if that is known."""
+        entry = self._entries.get(session)
+        return entry.info if entry is not None else None
+
+    def forget(self, session: Session) -> None:
+        """Know nothing of it."""
+        entry = self._entries.pop(session, None)
+        if entry is not None:
+            self.size -= entry.size
+
+    def _put(self, session: Session, entry: Entry, before: int) -> None:
+        self._entries[session] = entry
+        self._entries.move_to_end(session)
+        self.size += entry.size - before
+        while self.size > self._limit:
+            _, oldest = self._entries.popitem(last=False)
+            self.size -= oldest.size
+
+
+def _goes_with(entry: Entry, epoch: bytes | None) -> bool:
+    if entry.epoch is not None:
+        return entry.epoch == epoch
+    return epoch is None or epoch in entry.candidates
+
+
+def _at(entry: Entry | None, addresses: Sequence[bytes]) -> dict[bytes, Checkpoint]:
+    if entry is None:
+        return {}
+    known = entry.checkpoints
+    return {address: known[address] for address in addresses if address in known}
+
+
+def _cost(checkpoint: Checkpoint) -> int:
+    return _CHECKPOINT_COST + len(checkpoint.sealed) + 2 * len(checkpoint.summary) + len(checkpoint.handle)

@@ -1,0 +1,467 @@
+"""Store: recall, remember, memory, leases, and forgetting. What a turn needs never raises for the store's troubles."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Self
+
+import msgspec
+
+from app.context.known import Checkpoint
+from app.errors import StateError
+from app.state.cache import LIMIT, Cache
+from app.state.connect import open_link
+from app.state.crypto import Seal, make_seal
+from app.state.guard import Away, GuardedLink
+from app.state.keys import EPOCH, EVERY_SESSION, INFO, MEMORY, SECRET, TURN, TURN_SECONDS, VERSION, Session
+from app.state.lease import lease
+from app.state.link import Command, is_wrong_type, reason
+
+_PAUSES = (0.5, 5.0)  # seconds between tries to reach a store that was away at the start
+
+# All that belongs to a session, in its own slot: the hash knows which turns have a record. Counts what was there.
+_FORGET = """if redis.call('TYPE', KEYS[1]).ok ~= 'hash' then return redis.call('DEL', KEYS[1]) end
+local gone = 0
+for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
+  if string.sub(field, 1, 2) == 't:' and #field ~= 16 then
+    gone = gone + redis.call('DEL', ARGV[1] .. field)
+  elseif #field == 16 then gone = gone + 1 end
+end
+return gone + redis.call('DEL', KEYS[1])"""
+
+_encode = msgspec.msgpack.Encoder().encode
+_checkpoint = msgspec.msgpack.Decoder(Checkpoint).decode
+_json = msgspec.json.Encoder().encode
+_object = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+class Recalled(msgspec.Struct, frozen=True):
+    """What the store knows for one request.
+
+    Args:
+        checkpoints: by address; only those that were found.
+        memory: the session's sticky memory, or None.
+        bypassed: why the store could not be asked, in a few words; empty if it was.
+    """
+
+    checkpoints: dict[bytes, Checkpoint] = {}
+    memory: dict[str, Any] | None = None
+    bypassed: str = ""
+
+
+class SessionInfo(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the list of sessions shows. Times are Unix seconds.
+
+    Args:
+        created: of the first turn. seen: of the last one.
+        turns: how many there were.
+        model, upstream: of the last turn.
+        more: what else the engine noted.
+    """
+
+    created: float = 0
+    seen: float = 0
+    turns: int = 0
+    model: str = ""
+    upstream: str = ""
+    more: dict[str, Any] = {}
+
+
+_info = msgspec.msgpack.Decoder(SessionInfo).decode
+
+
+class Store:
+    """The one door to what is stored. Made by `Store.open`.
+
+    `failures` counts the steps that the store did not serve, by reason; `broken` the values that could not be opened.
+    """
+
+    def __init__(
+        self,
+        link: GuardedLink,
+        *,
+        ttl_seconds: float,
+        seal: Seal,
+        secret: bytes,
+        clock: Callable[[], float],
+        cache: Cache,
+    ) -> None:
+        self._link = link
+        self._ttl = max(int(ttl_seconds * 1000), 1000)
+        self._turn_ttl = min(self._ttl, TURN_SECONDS * 1000)
+        self._seal = seal
+        self._clock = clock
+        self._cache = cache
+        self._secret = secret
+        self._tending: asyncio.Task[None] | None = None
+        self.secret_is_temporary = False
+        self.broken = 0
+
+    @classmethod
+    async def open(
+        cls,
+        url: str,
+        *,
+        ttl_seconds: float,
+        timeout_seconds: float = 0.5,
+        encryption_keys: str = "",
+        secret: str = "",
+        clock: Callable[[], float] = time.time,
+        cache_bytes: int = LIMIT,
+    ) -> Self:
+        """Open the store at `url`. It may be away: then it is tried again in the background.
+
+        Args:
+            url: REDIS_URL; see url.py.
+            ttl_seconds: SESSION_TTL.
+            timeout_seconds: STORE_TIMEOUT, one deadline around each step.
+            encryption_keys: ENCRYPTION_KEYS.
+            secret: SECRET; empty: made once and kept in the store.
+            clock: Unix seconds, for what is shown; lifetimes are the server's business.
+            cache_bytes: what checkpoints may take in this process.
+
+        Raises:
+            ValueError: a setting is wrong; the message names it.
+            EmbeddedError: there is no server to embed; the message says what to do.
+        """
+        seal = make_seal(encryption_keys)
+        link = await open_link(url, options={"timeout": timeout_seconds})
+        store = cls(
+            GuardedLink(link, timeout_seconds),
+            ttl_seconds=ttl_seconds,
+            seal=seal,
+            secret=secret.encode(),
+            clock=clock,
+            cache=Cache(cache_bytes),
+        )
+        await store._begin()
+        return store
+
+    async def close(self) -> None:
+        """Close connections; stop an embedded server that is ours."""
+        if self._tending is not None:
+            self._tending.cancel()
+            await asyncio.gather(self._tending, return_exceptions=True)
+        await self._link.link.close()
+
+    # ---- a turn
+
+    async def recall(self, session: Session, addresses: Sequence[bytes]) -> Recalled:
+        """What is known at `addresses` (16 bytes each), and the session's memory: one round trip. Never raises."""
+        asked = self._cache.unknown(session, addresses)
+        try:
+            reply = (await self._link.trip(("HMGET", session.key, EPOCH, VERSION, INFO, MEMORY, *asked)))[0]
+        except Away as away:
+            return Recalled(bypassed=away.reason)
+        if isinstance(reply, Exception):
+            return await self._refused_recall(session, reply)
+        epoch, version, info, memory, *values = reply
+        found: dict[bytes, Checkpoint] = {}
+        for address, value in zip(asked, values, strict=True):
+            if value is not None and (checkpoint := self._opened(session, address, value)) is not None:
+                found[address] = checkpoint
+        usable = self._cache.answered(
+            session, addresses, epoch=epoch, version=version, info=info, asked=asked, found=found
+        )
+        return Recalled(checkpoints=usable, memory=self._memory(session, memory) if memory else None)
+
+    async def remember(
+        self,
+        session: Session,
+        checkpoints: Sequence[Checkpoint],
+        *,
+        turn_id: str = "",
+        turn: bytes = b"",
+        info: Mapping[str, Any],
+    ) -> str:
+        """Keep a turn: one round trip. Never raises; returns why it was skipped, or an empty string.
+
+        Args:
+            session: whose.
+            checkpoints: what is now known, by its address.
+            turn_id: the turn's id; empty: there is no record to keep.
+            turn: the turn's record, opaque to the store.
+            info: `model`, `upstream` and what else the list of sessions may show; times and turns are counted here.
+        """
+        candidate, version = os.urandom(8), os.urandom(8)
+        about = self._about(session, info)
+        self._cache.given(session, checkpoints, candidate)
+        commands = self._writes(session, checkpoints, candidate, version, about, turn_id, turn)
+        try:
+            replies = await self._link.trip(*commands)
+            if is_wrong_type(replies[0]):
+                self._link.count("wrong type")
+                replies = await self._link.trip(("DEL", session.key), *commands)
+                del replies[0]
+        except Away as away:
+            self._cache.failed(session, candidate)
+            return away.reason
+        except BaseException:
+            self._cache.failed(session, candidate)
+            raise
+        for reply in replies:
+            if isinstance(reply, Exception):
+                self._cache.failed(session, candidate)
+                return self._skipped(reply)
+        epoch, before = replies[1]
+        self._cache.confirmed(
+            session, checkpoints, candidate, epoch=epoch or candidate, before=before, after=version, info=about
+        )
+        return ""
+
+    def lease(
+        self, session: Session, name: str, token: str, lease_seconds: float, wait_seconds: float
+    ) -> AbstractAsyncContextManager[bool]:
+        """Hold the session's lease `name` while the body runs; see lease.py. Never raises.
+
+        Args:
+            session: whose.
+            name: what is being made.
+            token: the holder's own random text; the same token enters again.
+            lease_seconds: how long it lasts if this process dies; it is renewed while the body runs.
+            wait_seconds: after this the body runs without it.
+        """
+        return lease(self._link, session.lease_key(name), token, lease_seconds, wait_seconds)
+
+    # ---- what has no other copy: these raise StateError when the store is away
+
+    async def memory(self, session: Session) -> dict[str, Any] | None:
+        """The session's sticky memory, None if it has none."""
+        value = await self._ask(("HGET", session.key, MEMORY))
+        return self._memory(session, value) if value else None
+
+    async def set_memory(self, session: Session, memory: Mapping[str, Any] | None) -> None:
+        """Put `memory` in place of what was there; None removes it."""
+        if memory is None:
+            await self._ask(("HDEL", session.key, MEMORY))
+            return
+        value = self._seal.close(session, MEMORY, _json(memory))
+        await self._ask(
+            ("HSETNX", session.key, EPOCH, os.urandom(8)),
+            ("HSET", session.key, MEMORY, value),
+            ("PEXPIRE", session.key, self._ttl),
+        )
+
+    async def turn(self, session: Session, turn_id: str) -> bytes | None:
+        """The record of a turn, None if there is none (any more)."""
+        value = await self._ask(("GET", session.turn_key(turn_id)))
+        return self._open(session, TURN + turn_id.encode(), value) if value else None
+
+    async def sessions(self, limit: int = 100) -> list[tuple[Session, SessionInfo]]:
+        """Some `limit` sessions of all tenants, the last used first. Walks the keys; there is no index to keep."""
+        found: dict[Session, SessionInfo] = {}
+        try:
+            async for key in self._link.link.scan(EVERY_SESSION):
+                session = Session.of_key(key)
+                if session is not None and session not in found:
+                    found[session] = await self.info(session) or SessionInfo()
+                    if len(found) >= limit:
+                        break
+        except StateError:
+            raise
+        except Exception as error:  # noqa: BLE001 - redis-py's walk fails in many ways; translated at this door
+            raise self._unavailable(reason(error)) from None
+        return sorted(found.items(), key=lambda item: item[1].seen, reverse=True)
+
+    async def info(self, session: Session) -> SessionInfo | None:
+        """What is noted about the session; None if it is not stored."""
+        value, epoch = await self._ask(("HMGET", session.key, INFO, EPOCH))
+        if value is None:
+            return SessionInfo() if epoch else None
+        return self._read_info(session, value)
+
+    async def forget(self, session: Session) -> int:
+        """Remove all that belongs to the session; return how many stored things that were. May be called again."""
+        self._cache.forget(session)
+        prefix = session.key.removesuffix("s")
+        gone = await self._ask(("EVAL", _FORGET, 1, session.key, prefix))
+        self._cache.forget(session)
+        return gone
+
+    # ---- the server itself
+
+    def secret(self) -> bytes:
+        """What keys the tenant HMAC. While the store has never answered, a random one (`secret_is_temporary`)."""
+        return self._secret
+
+    async def status(self) -> str | None:
+        """None if the store answers now; else what is wrong, fit for /readyz."""
+        try:
+            reply = (await self._link.trip(("GET", SECRET)))[0]
+        except Away as away:
+            return f"the store at {self.describe()} is away: {away.reason}"
+        if isinstance(reply, Exception):
+            return f"the store at {self.describe()} refuses: {reason(reply)}"
+        return None
+
+    def describe(self) -> str:
+        """Where the store is, without password."""
+        return self._link.link.describe()
+
+    @property
+    def failures(self) -> Mapping[str, int]:
+        """Steps that the store did not serve, by reason. Only grows."""
+        return self._link.failures
+
+    @property
+    def breaker(self) -> str:
+        """closed, open or probing."""
+        return self._link.breaker.state
+
+    @property
+    def breaker_openings(self) -> int:
+        """How often the breaker opened."""
+        return self._link.breaker.openings
+
+    @property
+    def cache_bytes(self) -> int:
+        """About what cached checkpoints take in this process."""
+        return self._cache.size
+
+    # ---- within
+
+    def _writes(
+        self,
+        session: Session,
+        checkpoints: Sequence[Checkpoint],
+        candidate: bytes,
+        version: bytes,
+        about: bytes,
+        turn_id: str,
+        turn: bytes,
+    ) -> list[Command]:
+        """All of them may be applied twice: random values are chosen here, and nothing is counted up there."""
+        key, close = session.key, self._seal.close
+        fields: list[bytes] = [VERSION, version, INFO, about]
+        for checkpoint in checkpoints:
+            fields += (checkpoint.address, close(session, checkpoint.address, _encode(checkpoint)))
+        commands: list[Command] = [
+            ("HSETNX", key, EPOCH, candidate),
+            ("HMGET", key, EPOCH, VERSION),
+        ]
+        if turn_id:
+            name = TURN + turn_id.encode()
+            fields += (name, b"")
+            commands.append(("SET", session.turn_key(turn_id), close(session, name, turn), "PX", self._turn_ttl))
+        commands += (("HSET", key, *fields), ("PEXPIRE", key, self._ttl))
+        return commands
+
+    def _about(self, session: Session, info: Mapping[str, Any]) -> bytes:
+        known = self._cache.info(session)
+        before = self._read_info(session, known) if known else SessionInfo()
+        now = self._clock()
+        about = SessionInfo(
+            created=before.created or now,
+            seen=now,
+            turns=before.turns + 1,
+            model=str(info.get("model", "")),
+            upstream=str(info.get("upstream", "")),
+            more={name: value for name, value in info.items() if name not in SessionInfo.__struct_fields__},
+        )
+        return self._seal.close(session, INFO, _encode(about))
+
+    def _read_info(self, session: Session, stored: bytes) -> SessionInfo:
+        value = self._open(session, INFO, stored)
+        try:
+            return _info(value) if value is not None else SessionInfo()
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            self.broken += 1
+            return SessionInfo()
+
+    def _open(self, session: Session, field: bytes, stored: bytes) -> bytes | None:
+        value = self._seal.open(session, field, stored)
+        if value is None:
+            self.broken += 1
+        return value
+
+    def _opened(self, session: Session, address: bytes, stored: bytes) -> Checkpoint | None:
+        value = self._open(session, address, stored)
+        if value is None:
+            return None
+        try:
+            checkpoint = _checkpoint(value)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            self.broken += 1
+            return None
+        if checkpoint.address != address:
+            self.broken += 1
+            return None
+        return checkpoint
+
+    def _memory(self, session: Session, stored: bytes) -> dict[str, Any] | None:
+        value = self._open(session, MEMORY, stored)
+        try:
+            return _object(value) if value is not None else None
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            self.broken += 1
+            return None
+
+    async def _refused_recall(self, session: Session, refusal: Exception) -> Recalled:
+        why = self._skipped(refusal)
+        if not is_wrong_type(refusal):
+            return Recalled(bypassed=why)
+        # Something that is not ours sits on our key. The chat is the truth: begin the session anew.
+        self._cache.forget(session)
+        try:
+            await self._link.trip(("DEL", session.key))
+        except Away as away:
+            return Recalled(bypassed=away.reason)
+        return Recalled()
+
+    def _skipped(self, refusal: Exception) -> str:
+        why = reason(refusal)
+        self._link.count(why)
+        return why
+
+    async def _ask(self, *commands: Command) -> Any:
+        """The last reply of what only the store knows.
+
+        Raises:
+            StateError: the store is away, or refuses.
+        """
+        try:
+            replies = await self._link.trip(*commands)
+        except Away as away:
+            raise self._unavailable(away.reason) from None
+        for reply in replies:
+            if isinstance(reply, Exception):
+                raise self._unavailable(self._skipped(reply))
+        return replies[-1]
+
+    def _unavailable(self, why: str) -> StateError:
+        return StateError(f"the store cannot be used now ({why}); try again in a moment")
+
+    async def _begin(self) -> None:
+        wanted = not self._secret
+        if wanted:
+            self._secret, self.secret_is_temporary = os.urandom(32), True
+        if not await self._settled():
+            self._tending = asyncio.create_task(self._tend())
+
+    async def _tend(self) -> None:
+        """Try until the store has answered once, so that it is warm, and its secret is ours."""
+        pause = _PAUSES[0]
+        while True:
+            await asyncio.sleep(pause * random.uniform(0.5, 1))  # noqa: S311 - jitter, no secret
+            if await self._settled():
+                return
+            pause = min(pause * 2, _PAUSES[1])
+
+    async def _settled(self) -> bool:
+        """Whether the store has answered, and given its secret if we have none."""
+        if not self.secret_is_temporary:
+            return await self.status() is None
+        try:
+            await self._ask(("SET", SECRET, self._secret, "NX"))
+            kept = await self._ask(("GET", SECRET))
+        except StateError:
+            return False
+        if not isinstance(kept, bytes) or not kept:
+            return False
+        self._secret, self.secret_is_temporary = kept, False
+        return True

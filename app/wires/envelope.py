@@ -1,0 +1,123 @@
+"""A client's JSON body, opened only as far as needed: top-level fields as raw slices, so that what we do not change is
+never re-encoded (re-encoding loses big integers, number spellings and unknown fields).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast
+
+import msgspec
+
+from app.chat.model import Message
+from app.errors import ClientError
+
+T = TypeVar("T")
+RAW_FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
+RAW_LIST = msgspec.json.Decoder(list[msgspec.Raw])
+ANYTHING = msgspec.json.Decoder(Any)
+_ESCAPES = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"  # a whole pair: right as it is
+    rb"|(?P<lone>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
+    rb"|\\.",  # any other escape, so that an escaped backslash before a plain "ud800" is not taken for one
+    re.DOTALL,
+)
+
+
+class Envelope(msgspec.Struct, frozen=True):
+    """A decoded request as it came.
+
+    Args:
+        raw: the body, byte for byte.
+        fields: its top-level fields, raw, by the client's spelling.
+        model: the model that it names.
+        system, messages: the neutral messages made from it: while the chat still holds these very objects, the body
+            stands for it unchanged.
+        mended: true if `raw` had to be repaired before it could be read, so that it must not go out as it is.
+    """
+
+    raw: bytes
+    fields: Mapping[str, msgspec.Raw]
+    model: str
+    system: tuple[Message, ...]
+    messages: tuple[Message, ...]
+    mended: bool = False
+
+
+def open_body(body: bytes) -> tuple[bytes, dict[str, msgspec.Raw], bool]:
+    """The body's top-level fields, and the body itself, repaired if it held lone surrogates (then the third is true).
+
+    Half of a split emoji, `"\\ud83d"`, is no text in any encoding, and every provider refuses it; clients that cut
+    strings by UTF-16 units send it all the same. It becomes U+FFFD. Raises ClientError for anything but a JSON object.
+    """
+    mended = _without_lone_surrogates(body) if b"\\ud" in body or b"\\uD" in body else body
+    try:
+        return mended, RAW_FIELDS.decode(mended), mended is not body
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise _unreadable(error) from None
+
+
+def _without_lone_surrogates(body: bytes) -> bytes:
+    """The body with every lone surrogate escape as U+FFFD; the same object if there is none."""
+    found = False
+
+    def mend(match: re.Match[bytes]) -> bytes:
+        nonlocal found
+        if match["lone"] is None:
+            return match[0]
+        found = True
+        return rb"\ufffd"
+
+    mended = _ESCAPES.sub(mend, body)
+    return mended if found else body
+
+
+def _unreadable(error: Exception) -> ClientError:
+    if isinstance(error, RecursionError):
+        return ClientError("The request body is nested too deeply. Send JSON of at most 500 levels.")
+    if isinstance(error, UnicodeDecodeError):
+        return ClientError("The request body is not valid UTF-8. Encode it as UTF-8.")
+    words = str(error)
+    if "UTF-8" in words or "utf-8" in words:
+        return ClientError("The request body is not valid UTF-8. Encode it as UTF-8.")
+    if isinstance(error, msgspec.ValidationError):
+        return ClientError("The request body must be a JSON object.")
+    return ClientError(f"The request body is not valid JSON: {words}.")
+
+
+def read(raw: msgspec.Raw | bytes, decoder: msgspec.json.Decoder[T], where: str) -> T:
+    """One field, typed. Raises ClientError that names it: `where` is its path as the client would write it."""
+    try:
+        return decoder.decode(raw)
+    except RecursionError:
+        raise ClientError(f"{where} is nested too deeply.", param=where) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        words, _, path = str(error).partition(" - at `$")
+        field = where + path.rstrip("`")
+        raise ClientError(f"{field}: {words[:1].lower()}{words[1:]}.", param=field) from None
+
+
+def as_object(value: Any) -> dict[str, Any]:
+    """The value if it is a JSON object, else an empty one."""
+    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    """The value if it is a JSON array, else an empty one."""
+    return cast(list[Any], value) if isinstance(value, list) else []
+
+
+def as_text(value: Any) -> str:
+    """The value if it is a string, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def encode(value: Any) -> bytes:
+    """Compact JSON in UTF-8; Raw slices are copied as they are."""
+    return msgspec.json.encode(value)
+
+
+def compact(raw: bytes | msgspec.Raw) -> bytes:
+    """The same JSON without spacing, every number spelled as it was."""
+    return msgspec.json.format(bytes(raw), indent=-1)

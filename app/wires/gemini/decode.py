@@ -1,0 +1,331 @@
+"""A generateContent request → Chat.
+
+Proto-JSON takes lowerCamelCase and snake_case, and the official SDK mixes both in one body, so known keys are read in
+either. Keys inside free-form maps (arguments, responses, schemas) are never touched.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, Literal, cast
+
+import msgspec
+
+from app.chat.model import (
+    Chat,
+    Media,
+    MediaKind,
+    Message,
+    Native,
+    Opaque,
+    OutputFormat,
+    Part,
+    Reasoning,
+    Sampling,
+    Text,
+    Thinking,
+    Tool,
+    ToolCall,
+    ToolChoice,
+    ToolResult,
+)
+from app.errors import ClientError
+from app.wires.envelope import (
+    ANYTHING,
+    RAW_FIELDS,
+    RAW_LIST,
+    Envelope,
+    as_list,
+    as_object,
+    as_text,
+    compact,
+    encode,
+    open_body,
+    read,
+)
+from app.wires.gemini.names import NAME
+from app.wires.wire import Inbound
+
+Fields = dict[str, msgspec.Raw]
+TEXT = msgspec.json.Decoder(str)
+FLAG = msgspec.json.Decoder(bool)
+MODELED = frozenset(("contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "foldline"))
+_SNAKE = re.compile(r"_([a-z0-9])")
+_CAMEL: dict[str, str] = {}
+
+
+def decode(inbound: Inbound) -> Chat:
+    """The body as a Chat. Raises ClientError naming the field at fault."""
+    raw, named, mended = open_body(inbound.body)
+    fields = {camel(name): value for name, value in named.items()}
+    if "contents" not in fields:
+        raise ClientError("contents is missing: send the whole conversation as a list of contents.", param="contents")
+    messages = _contents(fields["contents"])
+    system = _system(fields)
+    config = camel_keys(as_object(read(fields["generationConfig"], ANYTHING, "generationConfig"))) if "generationConfig" in fields else {}
+    options = as_object(read(fields["foldline"], ANYTHING, "foldline")) if "foldline" in fields else {}
+    return Chat(
+        model=inbound.model,
+        messages=messages,
+        system=system,
+        tools=_tools(fields),
+        sampling=_sampling(config, fields),
+        stream=inbound.stream,
+        include_usage=True,
+        framing=inbound.framing,
+        native=Native(NAME, Envelope(raw, named, inbound.model, system, messages, mended)),
+        options=options,
+        rest={name: value for name, value in fields.items() if name not in MODELED},
+    )
+
+
+def camel(name: str) -> str:
+    """A known field's canonical spelling. Remembered, as a few dozen names make up all traffic."""
+    known = _CAMEL.get(name)
+    if known is None:
+        known = _SNAKE.sub(lambda match: match[1].upper(), name)
+        if len(_CAMEL) < 512:
+            _CAMEL[name] = known
+    return known
+
+
+def camel_keys(value: dict[str, Any]) -> dict[str, Any]:
+    """One object's own keys in canonical spelling; what they hold stays as it is."""
+    return {camel(name): item for name, item in value.items()}
+
+
+def _fields(raw: msgspec.Raw, where: str) -> Fields:
+    return {camel(name): value for name, value in read(raw, RAW_FIELDS, where).items()}
+
+
+def _contents(raw: msgspec.Raw) -> tuple[Message, ...]:
+    """`contents` is a list by its schema; REST users may send one content, or plain text, and the API takes it."""
+    first = bytes(raw[:1]) if isinstance(raw, bytes) else bytes(raw)[:1]
+    if first == b'"':
+        return (Message("user", (Text(read(raw, TEXT, "contents")),)),)
+    slices = [raw] if first == b"{" else read(raw, RAW_LIST, "contents")
+    if not slices:
+        raise ClientError("contents is empty: send at least one content.", param="contents")
+    return tuple(_identified(_content(slice_, f"contents[{index}]") for index, slice_ in enumerate(slices)))
+
+
+def _identified(messages: Iterable[Message]) -> Iterable[Message]:
+    """Calls and results without ids (older models give none) get matching ones, by name and order; the natives keep none."""
+    waiting: list[ToolCall] = []
+    for index, message in enumerate(messages):
+        if all(part.id for part in message.calls) and all(part.call_id for part in message.results):
+            yield message
+            continue
+        if message.calls:
+            waiting = []
+        parts: list[Part] = []
+        for place, part in enumerate(message.parts):
+            if isinstance(part, ToolCall) and not part.id:
+                part = ToolCall(f"call_{index}_{place}", part.name, part.arguments, part.signature, part.kind, part.native)
+                waiting.append(part)
+            elif isinstance(part, ToolResult) and not part.call_id:
+                part = _paired(part, waiting)
+            parts.append(part)
+        yield Message(message.role, tuple(parts), message.native)
+
+
+def _paired(result: ToolResult, waiting: list[ToolCall]) -> ToolResult:
+    for position, call in enumerate(waiting):
+        if call.name == result.name:
+            del waiting[position]
+            return ToolResult(call.id, result.content, result.name, result.is_error, result.native)
+    return result
+
+
+def _content(raw: msgspec.Raw, where: str) -> Message:
+    fields = _fields(raw, where)
+    role = read(fields["role"], TEXT, f"{where}.role") if "role" in fields else "user"
+    if role not in ("user", "model", "function", "tool", ""):
+        raise ClientError(f"{where}.role: {role!r} is not a role. Use user or model.", param=f"{where}.role")
+    parts = _parts(fields, where)
+    return Message("assistant" if role == "model" else "user", parts, Native(NAME, raw))
+
+
+def _parts(fields: Fields, where: str) -> tuple[Part, ...]:
+    if "parts" not in fields:
+        return ()
+    slices = read(fields["parts"], RAW_LIST, f"{where}.parts")
+    return tuple(part(slice_, f"{where}.parts[{i}]") for i, slice_ in enumerate(slices))
+
+
+def part(raw: msgspec.Raw, where: str) -> Part:
+    """One part of a content, from a client or from Gemini."""
+    fields = _fields(raw, where)
+    native = Native(NAME, raw)
+    signature = read(fields["thoughtSignature"], TEXT, where) if "thoughtSignature" in fields else ""
+    if "text" in fields:
+        text = read(fields["text"], TEXT, f"{where}.text")
+        if "thought" in fields and read(fields["thought"], FLAG, f"{where}.thought"):
+            return Thinking(text, signature, native)
+        return Text(text, native if len(fields) > 1 else None)
+    if "functionCall" in fields:
+        return _call(_fields(fields["functionCall"], f"{where}.functionCall"), signature, native, where)
+    if "functionResponse" in fields:
+        return _result(_fields(fields["functionResponse"], f"{where}.functionResponse"), native, where)
+    if "inlineData" in fields:
+        return _media(_fields(fields["inlineData"], f"{where}.inlineData"), native, where)
+    if "fileData" in fields:
+        return _media(_fields(fields["fileData"], f"{where}.fileData"), native, where)
+    return Opaque(native)
+
+
+def _call(fields: Fields, signature: str, native: Native, where: str) -> ToolCall:
+    name = read(fields["name"], TEXT, f"{where}.functionCall.name") if "name" in fields else ""
+    identity = read(fields["id"], TEXT, f"{where}.functionCall.id") if "id" in fields else ""
+    arguments = compact(fields["args"]).decode() if "args" in fields else "{}"
+    return ToolCall(identity, name, "{}" if arguments == "null" else arguments, signature, native=native)
+
+
+def _result(fields: Fields, native: Native, where: str) -> ToolResult:
+    name = read(fields["name"], TEXT, f"{where}.functionResponse.name") if "name" in fields else ""
+    identity = read(fields["id"], TEXT, f"{where}.functionResponse.id") if "id" in fields else ""
+    text, is_error = _response(fields.get("response"), where)
+    content: list[Text | Media | Opaque] = [Text(text)]
+    if "parts" in fields:
+        for i, slice_ in enumerate(read(fields["parts"], RAW_LIST, f"{where}.functionResponse.parts")):
+            inner = part(slice_, f"{where}.functionResponse.parts[{i}]")
+            if isinstance(inner, Text | Media | Opaque):
+                content.append(inner)
+    return ToolResult(identity, tuple(content), name, is_error, native)
+
+
+def _response(raw: msgspec.Raw | None, where: str) -> tuple[str, bool]:
+    """The words of a result. `output` and `error` are the format's own keys; any other object is the result itself."""
+    if raw is None:
+        return "", False
+    fields = read(raw, RAW_FIELDS, f"{where}.functionResponse.response")
+    for key, is_error in (("error", True), ("output", False)):
+        if key in fields and len(fields) == 1:
+            value = bytes(fields[key])
+            return (TEXT.decode(value) if value[:1] == b'"' else compact(value).decode()), is_error
+    return compact(raw).decode(), "error" in fields
+
+
+def _media(fields: Fields, native: Native, where: str) -> Media:
+    def text(name: str) -> str:
+        return read(fields[name], TEXT, f"{where}.{name}") if name in fields else ""
+
+    mime = text("mimeType")
+    return Media(media_kind(mime), mime, text("data"), text("fileUri"), name=text("displayName"), native=native)
+
+
+def media_kind(mime: str) -> MediaKind:
+    """image, audio, video; everything else is a file."""
+    head = mime.partition("/")[0]
+    return cast(MediaKind, head) if head in ("image", "audio", "video") else "file"
+
+
+def _system(fields: Fields) -> tuple[Message, ...]:
+    """The system instruction. Its role is ignored: the SDK says `user`, REST users `system` or nothing."""
+    raw = fields.get("systemInstruction")
+    if raw is None or bytes(raw) == b"null":
+        return ()
+    if bytes(raw)[:1] == b'"':
+        return (Message("system", (Text(read(raw, TEXT, "systemInstruction")),)),)
+    content = _fields(raw, "systemInstruction")
+    return (Message("system", _parts(content, "systemInstruction"), Native(NAME, raw)),)
+
+
+def _tools(fields: Fields) -> tuple[Tool, ...]:
+    if "tools" not in fields:
+        return ()
+    tools: list[Tool] = []
+    for entry in as_list(read(fields["tools"], ANYTHING, "tools")):
+        for name, value in camel_keys(as_object(entry)).items():
+            if name == "functionDeclarations":
+                tools.extend(_declared(as_object(declaration)) for declaration in as_list(value))
+            else:
+                tools.append(Tool(name, kind="hosted", native=Native(NAME, {name: value})))
+    return tuple(tools)
+
+
+def _declared(declaration: dict[str, Any]) -> Tool:
+    named = camel_keys(declaration)
+    schema = named.get("parametersJsonSchema") or from_openapi(as_object(named.get("parameters")))
+    return Tool(as_text(named.get("name")), as_text(named.get("description")), as_object(schema), native=Native(NAME, declaration))
+
+
+def from_openapi(schema: dict[str, Any]) -> dict[str, Any]:
+    """Gemini's own Schema (OpenAPI 3.0, upper-case types) as JSON Schema, for providers that take that."""
+    result: dict[str, Any] = {}
+    for name, value in schema.items():
+        key = camel(name)
+        if key == "type" and isinstance(value, str):
+            result["type"] = value.lower()
+        elif key == "properties":
+            result[key] = {prop: from_openapi(as_object(inner)) for prop, inner in as_object(value).items()}
+        elif key in ("items", "additionalProperties") and isinstance(value, dict):
+            result[key] = from_openapi(as_object(cast(Any, value)))
+        elif key == "anyOf":
+            result[key] = [from_openapi(as_object(inner)) for inner in as_list(value)]
+        elif key not in ("nullable", "propertyOrdering", "example"):
+            result[key] = value
+    if schema.get("nullable") and "type" in result:
+        result["type"] = [result["type"], "null"]
+    return result
+
+
+def _sampling(config: dict[str, Any], fields: Fields) -> Sampling:
+    tool_config = camel_keys(as_object(ANYTHING.decode(fields["toolConfig"]))) if "toolConfig" in fields else {}
+    try:
+        return Sampling(
+            max_tokens=msgspec.convert(config.get("maxOutputTokens"), int | None, strict=False),
+            temperature=msgspec.convert(config.get("temperature"), float | None, strict=False),
+            top_p=msgspec.convert(config.get("topP"), float | None, strict=False),
+            top_k=_whole(config.get("topK")),
+            stop=tuple(msgspec.convert(config.get("stopSequences") or [], list[str])),
+            seed=msgspec.convert(config.get("seed"), int | None, strict=False),
+            presence_penalty=msgspec.convert(config.get("presencePenalty"), float | None),
+            frequency_penalty=msgspec.convert(config.get("frequencyPenalty"), float | None),
+            candidates=msgspec.convert(config.get("candidateCount"), int | None),
+            reasoning=_reasoning(camel_keys(as_object(config.get("thinkingConfig")))),
+            output=_output(config),
+            tool_choice=_tool_choice(camel_keys(as_object(tool_config.get("functionCallingConfig")))),
+        )
+    except msgspec.ValidationError as error:
+        raise ClientError(f"generationConfig: {error}.", param="generationConfig") from None
+
+
+def _whole(value: Any) -> int | None:
+    return int(value) if isinstance(value, int | float) else None
+
+
+def _reasoning(thinking: dict[str, Any]) -> Reasoning | None:
+    if not thinking:
+        return None
+    level = as_text(thinking.get("thinkingLevel")).lower()
+    known = level if level in ("minimal", "low", "medium", "high", "xhigh") else ""
+    effort = msgspec.convert(known, Literal["minimal", "low", "medium", "high", "xhigh", ""])
+    budget = thinking.get("thinkingBudget")
+    return Reasoning(effort, budget if isinstance(budget, int) else None, thinking.get("includeThoughts"))
+
+
+def _output(config: dict[str, Any]) -> OutputFormat | None:
+    if config.get("responseMimeType") != "application/json":
+        return None
+    schema = config.get("responseJsonSchema") or from_openapi(as_object(config.get("responseSchema")))
+    return OutputFormat(schema=as_object(schema) or None)
+
+
+def _tool_choice(config: dict[str, Any]) -> ToolChoice | None:
+    names = tuple(as_text(name) for name in as_list(config.get("allowedFunctionNames")))
+    match as_text(config.get("mode")).upper():
+        case "NONE":
+            return ToolChoice("none")
+        case "ANY":
+            return ToolChoice("required", names)
+        case "AUTO" | "VALIDATED":
+            return ToolChoice("auto", names)
+        case _:
+            return None
+
+
+def raw_part(value: dict[str, Any]) -> msgspec.Raw:
+    """A part of ours as a raw slice."""
+    return msgspec.Raw(encode(value))

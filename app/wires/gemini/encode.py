@@ -1,0 +1,173 @@
+"""Chat → a generateContent request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from app.chat.model import Chat, Loss, Message, Text, Tool
+from app.errors import ClientError
+from app.wires import schema
+from app.wires.envelope import Envelope, encode as to_json
+from app.wires.gemini.contents import contents
+from app.wires.gemini.decode import camel
+from app.wires.gemini.names import NAME, generation, legal
+from app.wires.wire import Outbound, Target
+
+BUDGETS = {"none": 0, "minimal": 1024, "low": 1024, "medium": 8192, "high": 24576, "xhigh": 24576, "max": -1}
+"""Effort → thinking budget in tokens for Gemini 2.5 (https://ai.google.dev/gemini-api/docs/openai)."""
+
+NO_MINIMAL = ("gemini-3.8-flash", "gemini-3.7-flash", "gemini-3.1-pro", "gemini-3-pro")
+"""Models that answer 400 to thinkingLevel minimal (https://ai.google.dev/gemini-api/docs/thinking)."""
+
+
+def path(model: str, stream: bool) -> str:
+    """Below the base URL and its version. A model may be given as `models/x` or `tunedModels/x`."""
+    name = model if "/" in model else f"models/{model}"
+    return f"/{name}:streamGenerateContent?alt=sse" if stream else f"/{name}:generateContent"
+
+
+def encode(chat: Chat, target: Target) -> Outbound:
+    """The request. Raises ClientError for content that Gemini cannot take at all."""
+    where = path(target.model, chat.stream)
+    envelope = chat.native.body if chat.native and chat.native.wire == NAME else None
+    if not isinstance(envelope, Envelope):
+        return _anew(chat, target, where)
+    fields = {name: raw for name, raw in envelope.fields.items() if name != "foldline"}
+    if chat.messages is envelope.messages and chat.system is envelope.system:
+        untouched = len(fields) == len(envelope.fields) and not envelope.mended
+        return Outbound(where, envelope.raw if untouched else to_json(fields), untouched=untouched)
+    written, losses = contents(chat, target.model)
+    body: dict[str, Any] = {name: raw for name, raw in fields.items() if camel(name) not in ("contents", "systemInstruction")}
+    body |= _system(chat.system) | {"contents": written}
+    return Outbound(where, to_json(body), tuple(losses))
+
+
+def _anew(chat: Chat, target: Target, where: str) -> Outbound:
+    written, losses = contents(chat, target.model)
+    losses.extend(Loss(name, "Gemini has no such field.") for name in chat.rest)
+    body: dict[str, Any] = {**_system(chat.system), "contents": written}
+    if tools := _tools(chat, losses):
+        body["tools"] = tools
+        if config := _tool_config(chat, losses):
+            body["toolConfig"] = config
+    if config := _generation_config(chat, target.model, losses):
+        body["generationConfig"] = config
+    return Outbound(where, to_json(body), tuple(losses))
+
+
+def _system(system: tuple[Message, ...]) -> dict[str, Any]:
+    if len(system) == 1 and system[0].native and system[0].native.wire == NAME:
+        return {"systemInstruction": system[0].native.body}
+    texts = [part.text for message in system for part in message.parts if isinstance(part, Text) and part.text]
+    return {"systemInstruction": {"parts": [{"text": "\n\n".join(texts)}]}} if texts else {}
+
+
+def _tools(chat: Chat, losses: list[Loss]) -> list[dict[str, Any]]:
+    declarations: list[Any] = []
+    hosted: list[Any] = []
+    for tool in chat.tools:
+        if tool.native and tool.native.wire == NAME:
+            (hosted if tool.kind == "hosted" else declarations).append(tool.native.body)
+        elif tool.kind == "hosted":
+            losses.append(Loss(f"tools.{tool.name}", "This tool runs only at its own provider."))
+        else:
+            declaration, weakened = _declaration(tool)
+            declarations.append(declaration)
+            losses.extend(Loss(f"tools.{tool.name}", reason) for reason in weakened)
+    return ([{"functionDeclarations": declarations}] if declarations else []) + hosted
+
+
+def _declaration(tool: Tool) -> tuple[msgspec.Raw, tuple[str, ...]]:
+    if tool.kind == "custom":
+        wanted = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+        raw, _ = _declared(tool.name, tool.description, to_json(wanted))
+        return raw, ("It takes free text: Gemini is given one string argument, and its grammar is left out.",)
+    return _declared(tool.name, tool.description, to_json(tool.schema))
+
+
+@lru_cache(maxsize=512)
+def _declared(name: str, description: str, parameters: bytes) -> tuple[msgspec.Raw, tuple[str, ...]]:
+    """An agent sends the same tools on every turn: each is translated once."""
+    body: dict[str, Any] = {"name": legal(name)}
+    if description:
+        body["description"] = description
+    translated, losses = schema.for_gemini(msgspec.json.decode(parameters, type=dict[str, Any]))
+    if translated.get("properties"):  # a function without parameters is declared without a schema
+        body["parametersJsonSchema"] = translated
+    return msgspec.Raw(to_json(body)), losses
+
+
+def _tool_config(chat: Chat, losses: list[Loss]) -> dict[str, Any] | None:
+    if chat.sampling.parallel_tools is False:
+        losses.append(Loss("parallel_tool_calls", "Gemini cannot be held to one call at a time."))
+    choice = chat.sampling.tool_choice
+    if choice is None:
+        return None
+    mode = {"auto": "AUTO", "none": "NONE", "required": "ANY"}[choice.mode]
+    config: dict[str, Any] = {"mode": mode}
+    if choice.names:
+        config["allowedFunctionNames"] = [legal(name) for name in choice.names]
+        if mode == "AUTO":
+            config["mode"] = "VALIDATED"  # names may be limited only with ANY or VALIDATED
+    return {"functionCallingConfig": config}
+
+
+def _generation_config(chat: Chat, model: str, losses: list[Loss]) -> dict[str, Any]:
+    s = chat.sampling
+    if s.candidates and s.candidates > 1:
+        raise ClientError("n: more than one answer per request is not supported. Ask for one.", param="n")
+    config: dict[str, Any] = {
+        "maxOutputTokens": s.max_tokens,
+        "stopSequences": list(s.stop[:5]) or None,
+        "seed": s.seed,
+        "presencePenalty": s.presence_penalty,
+        "frequencyPenalty": s.frequency_penalty,
+        **_thinking(chat, model),
+        **_output(chat, losses),
+    }
+    sampling: Mapping[str, Any] = {"temperature": s.temperature, "topP": s.top_p, "topK": s.top_k}
+    if generation(model)[0] >= 3 and "gemini-" in model:
+        for name in (name for name, value in sampling.items() if value is not None):
+            losses.append(Loss(name, "Gemini 3 and later choose their own sampling; Google asks to leave it out."))
+    else:
+        config |= sampling
+    return {name: value for name, value in config.items() if value is not None}
+
+
+def _thinking(chat: Chat, model: str) -> dict[str, Any]:
+    """Effort as a level for Gemini 3 and later, as a budget for 2.5. Never both: the API refuses that."""
+    reasoning = chat.sampling.reasoning
+    if reasoning is None:
+        return {}
+    config: dict[str, Any] = {}
+    effort = reasoning.effort
+    if reasoning.budget is not None and not effort:
+        config["thinkingBudget"] = reasoning.budget
+    elif effort and generation(model)[0] >= 3:
+        config["thinkingLevel"] = _level(effort, model)
+    elif effort and "2.5" in model:
+        config["thinkingBudget"] = 128 if effort == "none" and "pro" in model else BUDGETS[effort]
+    if reasoning.show is not None:
+        config["includeThoughts"] = reasoning.show
+    return {"thinkingConfig": config} if config else {}
+
+
+def _level(effort: str, model: str) -> str:
+    if effort in ("none", "minimal"):
+        return "LOW" if model.removeprefix("models/").startswith(NO_MINIMAL) else "MINIMAL"
+    return {"low": "LOW", "medium": "MEDIUM"}.get(effort, "HIGH")
+
+
+def _output(chat: Chat, losses: list[Loss]) -> dict[str, Any]:
+    output = chat.sampling.output
+    if output is None:
+        return {}
+    if output.schema is None:
+        return {"responseMimeType": "application/json"}
+    translated, weakened = schema.for_gemini(output.schema)
+    losses.extend(Loss("response_format", reason) for reason in weakened)
+    return {"responseMimeType": "application/json", "responseJsonSchema": translated}

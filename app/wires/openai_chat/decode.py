@@ -1,0 +1,363 @@
+"""A Chat Completions request → Chat.
+
+Lenient where the ecosystem is: unknown root fields, unknown part types and vendor keys on messages are kept. Strict where
+a mistake would change the meaning: roles, shapes of what we understand.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Literal
+
+import msgspec
+
+from app.chat.model import (
+    Chat,
+    Media,
+    Message,
+    Native,
+    Opaque,
+    OutputFormat,
+    Part,
+    Reasoning,
+    Sampling,
+    Text,
+    Thinking,
+    Tool,
+    ToolCall,
+    ToolChoice,
+    ToolResult,
+)
+from app.errors import ClientError
+from app.wires.envelope import RAW_LIST, Envelope, as_list, as_object, as_text, open_body, read
+from app.wires.openai_chat.names import NAME, TOOL_ERROR
+from app.wires.wire import Inbound
+
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max", ""]
+
+
+class WireFunction(msgspec.Struct):
+    """The function of a tool call; `arguments` is JSON text, by some clients an object."""
+
+    name: str = ""
+    arguments: str | msgspec.Raw | None = ""
+
+
+class WireCall(msgspec.Struct):
+    """One entry of `tool_calls`."""
+
+    id: str | None = ""
+    type: str | None = "function"
+    function: WireFunction | None = None
+    custom: dict[str, Any] | None = None
+    extra_content: dict[str, Any] | None = None
+    provider_specific_fields: dict[str, Any] | None = None
+
+
+class WireMessage(msgspec.Struct):
+    """What we read of a message; everything else stays in its raw slice."""
+
+    role: str
+    content: str | list[dict[str, Any]] | None = None
+    tool_calls: list[WireCall] | None = None
+    function_call: WireFunction | None = None
+    tool_call_id: str | None = None
+    name: str | None = None
+    refusal: str | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+
+
+class SamplingFields(msgspec.Struct):
+    """The root fields that say how to generate."""
+
+    stream: bool | None = None
+    stream_options: dict[str, Any] | None = None
+    max_tokens: int | None = None
+    max_completion_tokens: int | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    seed: int | None = None
+    n: int | None = None
+    stop: str | list[str] | None = None
+    tool_choice: str | dict[str, Any] | None = None
+    function_call: str | dict[str, Any] | None = None
+    parallel_tool_calls: bool | None = None
+    response_format: dict[str, Any] | None = None
+    reasoning_effort: str | None = None
+    extra_body: dict[str, Any] | None = None
+    google: dict[str, Any] | None = None
+    foldline: dict[str, Any] | None = None
+
+
+MESSAGE = msgspec.json.Decoder(WireMessage)
+FIELDS = {f.name: msgspec.json.Decoder(f.type) for f in msgspec.structs.fields(SamplingFields)}
+MODEL = msgspec.json.Decoder(str)
+TOOL_LIST = msgspec.json.Decoder(list[dict[str, Any]])
+MODELED = frozenset(FIELDS) | {"model", "messages", "tools", "functions"}
+EFFORTS = frozenset(("none", "minimal", "low", "medium", "high", "xhigh", "max"))
+
+
+def decode(inbound: Inbound) -> Chat:
+    """The body as a Chat. Raises ClientError naming the field at fault."""
+    raw, fields, mended = open_body(inbound.body)
+    if "messages" not in fields:
+        raise ClientError("messages is missing: send the whole conversation as a list of messages.", param="messages")
+    if "model" not in fields:
+        raise ClientError("model is missing: name the model to use.", param="model")
+    model = read(fields["model"], MODEL, "model")
+    slices = read(fields["messages"], RAW_LIST, "messages")
+    if not slices:
+        raise ClientError("messages is empty: send at least one message.", param="messages")
+    everything = [_message(slice_, index) for index, slice_ in enumerate(slices)]
+    start = next((i for i, message in enumerate(everything) if message.role != "system"), len(everything))
+    system, messages = tuple(everything[:start]), tuple(everything[start:])
+    said = _sampling_fields(fields)
+    return Chat(
+        model=model,
+        messages=messages,
+        system=system,
+        tools=_tools(fields),
+        sampling=_sampling(said),
+        stream=bool(said.stream),
+        include_usage=bool((said.stream_options or {}).get("include_usage")),
+        native=Native(NAME, Envelope(raw, fields, model, system, messages, mended)),
+        options=said.foldline or {},
+        rest={name: value for name, value in fields.items() if name not in MODELED or _newer(name, said)},
+    )
+
+
+def _newer(name: str, said: SamplingFields) -> bool:
+    """A value that OpenAI may have added since: the provider judges it, other formats report it as lost."""
+    return name == "reasoning_effort" and said.reasoning_effort not in EFFORTS
+
+
+def _sampling_fields(fields: dict[str, msgspec.Raw]) -> SamplingFields:
+    said = SamplingFields()
+    for name, raw in fields.items():
+        if decoder := FIELDS.get(name):
+            setattr(said, name, read(raw, decoder, name))
+    return said
+
+
+def _message(raw: msgspec.Raw, index: int) -> Message:
+    where = f"messages[{index}]"
+    message = read(raw, MESSAGE, where)
+    content = message.content
+    native = Native(NAME, raw)
+    role = message.role
+    if role == "user":
+        return Message("user", (Text(content),) if type(content) is str else _parts(content, where), native)
+    if role == "assistant":
+        return Message("assistant", _assistant(message, where), native)
+    if role in ("tool", "function"):
+        return Message("user", (_result(message, where),), native)
+    if role in ("system", "developer"):
+        return Message("system", (Text(content),) if type(content) is str else _parts(content, where), native)
+    raise ClientError(
+        f"{where}.role: {role!r} is not a role. Use developer, system, user, assistant or tool.", param=f"{where}.role"
+    )
+
+
+def _assistant(message: WireMessage, where: str) -> tuple[Part, ...]:
+    content = message.content
+    parts: list[Part] = []
+    if thinking := message.reasoning_content or message.reasoning:
+        parts.append(Thinking(thinking))
+    if type(content) is str:
+        parts.append(Text(content))
+    elif content:
+        parts.extend(_parts(content, where))
+    if message.refusal:
+        parts.append(Text(message.refusal))
+    parts.extend(_call(call, f"{where}.tool_calls[{i}]") for i, call in enumerate(message.tool_calls or ()))
+    if message.function_call:
+        parts.append(ToolCall("", message.function_call.name, _arguments(message.function_call.arguments)))
+    return tuple(parts)
+
+
+def _call(call: WireCall, where: str) -> ToolCall:
+    if call.custom is not None:
+        return ToolCall(call.id or "", as_text(call.custom.get("name")), as_text(call.custom.get("input")), kind="custom")
+    if call.function is None or not call.function.name:
+        raise ClientError(f"{where}.function.name is missing: a tool call names its function.", param=where)
+    return ToolCall(call.id or "", call.function.name, _arguments(call.function.arguments), _signature(call))
+
+
+def _signature(call: WireCall) -> str:
+    """A Gemini thought signature, where Google's own endpoint and LiteLLM put it in this format."""
+    google = as_object((call.extra_content or {}).get("google"))
+    return as_text(google.get("thought_signature") or (call.provider_specific_fields or {}).get("thought_signature"))
+
+
+def _arguments(arguments: str | msgspec.Raw | None) -> str:
+    if isinstance(arguments, str):
+        return arguments
+    return bytes(arguments).decode() if arguments else ""
+
+
+def _result(message: WireMessage, where: str) -> ToolResult:
+    content = message.content
+    parts = (Text(content),) if isinstance(content, str) else _parts(content, where)
+    kept = tuple(part for part in parts if isinstance(part, Text | Media | Opaque))
+    is_error = bool(kept) and isinstance(kept[0], Text) and kept[0].text.startswith(TOOL_ERROR)
+    if is_error and isinstance(kept[0], Text):
+        kept = (Text(kept[0].text.removeprefix(TOOL_ERROR)), *kept[1:])
+    return ToolResult(message.tool_call_id or "", kept, message.name or "", is_error)
+
+
+def _parts(content: str | list[dict[str, Any]] | None, where: str) -> tuple[Part, ...]:
+    if content is None:
+        return ()
+    if isinstance(content, str):
+        return (Text(content),)
+    return tuple(_part(part, f"{where}.content[{i}]") for i, part in enumerate(content))
+
+
+def _part(part: dict[str, Any], where: str) -> Part:
+    native = Native(NAME, part)
+    match part.get("type"):
+        case "text":
+            if not isinstance(text := part.get("text"), str):
+                raise ClientError(f"{where}.text: a text part needs a string.", param=f"{where}.text")
+            return Text(text, native if len(part) > 2 else None)
+        case "refusal":
+            return Text(as_text(part.get("refusal")), native)
+        case "image_url":
+            image = part.get("image_url")
+            url = image if isinstance(image, str) else as_text(as_object(image).get("url"))
+            if not url:
+                raise ClientError(f"{where}.image_url.url is missing: give an https or data URL.", param=where)
+            return _by_url("image", url, native, detail=as_text(as_object(image).get("detail")))
+        case "input_audio":
+            audio = as_object(part.get("input_audio"))
+            return Media("audio", f"audio/{audio.get('format') or 'wav'}", as_text(audio.get("data")), native=native)
+        case "file":
+            return _file(as_object(part.get("file")), native)
+        case _:
+            return Opaque(native)
+
+
+def _file(file: dict[str, Any], native: Native) -> Media:
+    name = as_text(file.get("filename"))
+    if data := as_text(file.get("file_data")):
+        media = _by_url("file", data, native)
+        return Media("file", media.mime or "application/pdf", media.data or data, name=name, native=native)
+    return Media("file", file_id=as_text(file.get("file_id")), name=name, native=native)
+
+
+def _by_url(kind: Literal["image", "file"], url: str, native: Native, detail: str = "") -> Media:
+    """A data URL is taken apart; any other URL is handed on, never fetched."""
+    if not url.startswith("data:"):
+        return Media(kind, url=url, detail=detail, native=native)
+    head, _, data = url.partition(",")
+    return Media(kind, head[5:].partition(";")[0], data, detail=detail, native=native)
+
+
+def _tools(fields: dict[str, msgspec.Raw]) -> tuple[Tool, ...]:
+    tools = _tool_list(bytes(fields["tools"])) if "tools" in fields else ()
+    return tools + (_function_list(bytes(fields["functions"])) if "functions" in fields else ())
+
+
+@lru_cache(maxsize=64)
+def _tool_list(raw: bytes) -> tuple[Tool, ...]:
+    """Tools are the same on every turn of an agent, often 100 kB of them: read once."""
+    if raw == b"null":
+        return ()
+    return tuple(_tool(tool, f"tools[{i}]") for i, tool in enumerate(read(raw, TOOL_LIST, "tools")))
+
+
+@lru_cache(maxsize=8)
+def _function_list(raw: bytes) -> tuple[Tool, ...]:
+    if raw == b"null":
+        return ()
+    functions = read(raw, TOOL_LIST, "functions")
+    return tuple(_tool({"type": "function", "function": f}, f"functions[{i}]") for i, f in enumerate(functions))
+
+
+def _tool(tool: dict[str, Any], where: str) -> Tool:
+    native = Native(NAME, tool)
+    kind = tool.get("type") or "function"
+    if kind not in ("function", "custom"):
+        return Tool(str(kind), kind="hosted", native=native)
+    body = as_object(tool.get(str(kind)))
+    name = as_text(body.get("name"))
+    if not name:
+        raise ClientError(f"{where}.{kind}.name is missing: name the tool.", param=where)
+    description = as_text(body.get("description"))
+    if kind == "custom":
+        return Tool(name, description, kind="custom", native=native)
+    strict = body.get("strict")
+    return Tool(name, description, as_object(body.get("parameters")), "function", strict, native)
+
+
+def _sampling(said: SamplingFields) -> Sampling:
+    stop = (said.stop,) if isinstance(said.stop, str) else tuple(said.stop or ())
+    return Sampling(
+        max_tokens=said.max_completion_tokens if said.max_completion_tokens is not None else said.max_tokens,
+        temperature=said.temperature,
+        top_p=said.top_p,
+        top_k=said.top_k,
+        stop=stop,
+        seed=said.seed,
+        presence_penalty=said.presence_penalty,
+        frequency_penalty=said.frequency_penalty,
+        candidates=said.n,
+        reasoning=_reasoning(said),
+        output=_output(said.response_format),
+        tool_choice=_tool_choice(said.tool_choice if said.tool_choice is not None else said.function_call),
+        parallel_tools=said.parallel_tool_calls,
+    )
+
+
+def _reasoning(said: SamplingFields) -> Reasoning | None:
+    """`reasoning_effort`, and Google's own switches where its compatibility endpoint takes them."""
+    google = as_object((said.extra_body or {}).get("google")) or said.google or {}
+    thinking = as_object(google.get("thinking_config"))
+    level = as_text(thinking.get("thinking_level")).lower() or (said.reasoning_effort or "")
+    if not level and not thinking:
+        return None
+    effort = msgspec.convert(level if level in EFFORTS else "", Effort)
+    return Reasoning(effort, thinking.get("thinking_budget"), thinking.get("include_thoughts"))
+
+
+def _output(response_format: dict[str, Any] | None) -> OutputFormat | None:
+    match (response_format or {}).get("type"):
+        case "json_object":
+            return OutputFormat()
+        case "json_schema":
+            body = as_object((response_format or {}).get("json_schema"))
+            if not isinstance(schema := body.get("schema"), dict):
+                raise ClientError("response_format.json_schema.schema is missing.", param="response_format")
+            return OutputFormat(
+                as_text(body.get("name")), as_object(schema), body.get("strict"), as_text(body.get("description"))
+            )
+        case _:
+            return None
+
+
+def _tool_choice(choice: str | dict[str, Any] | None) -> ToolChoice | None:
+    match choice:
+        case None:
+            return None
+        case "none" | "auto" | "required":
+            return ToolChoice(choice)
+        case {"type": "allowed_tools"}:
+            allowed = as_object(choice.get("allowed_tools"))
+            names = tuple(_named(as_object(tool)) for tool in as_list(allowed.get("tools")))
+            return ToolChoice("required" if allowed.get("mode") == "required" else "auto", names)
+        case dict() if name := _named(choice):
+            return ToolChoice("required", (name,))
+        case _:
+            raise ClientError(
+                'tool_choice: use "none", "auto", "required" or {"type": "function", "function": {"name": …}}.',
+                param="tool_choice",
+            )
+
+
+def _named(choice: dict[str, Any]) -> str:
+    kind = as_text(choice.get("type")) or "function"
+    return as_text(as_object(choice.get(kind)).get("name")) or as_text(choice.get("name"))

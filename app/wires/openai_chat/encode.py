@@ -1,0 +1,243 @@
+"""Chat → a Chat Completions request.
+
+A chat that came in this format goes out as its own bytes. Where something was changed, only that is rebuilt and spliced
+between the raw slices of the rest; messages from other formats are written anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from app.chat.model import Chat, Loss, Media, Message, Native, Opaque, Part, Text, Thinking, Tool, ToolCall, ToolResult
+from app.errors import ClientError
+from app.wires import schema
+from app.wires.envelope import ANYTHING, Envelope, as_list, as_object, encode as to_json
+from app.wires.openai_chat.names import LOOP_ONLY, NAME, TOOL_ERROR
+from app.wires.wire import Outbound, Target
+
+PATH = "/chat/completions"
+OURS = frozenset(("foldline",))
+
+
+def encode(chat: Chat, target: Target) -> Outbound:
+    """The request body. Raises ClientError for content that this format cannot hold at all."""
+    envelope = chat.native.body if chat.native and chat.native.wire == NAME else None
+    if not isinstance(envelope, Envelope):
+        return _anew(chat, target)
+    same = chat.messages is envelope.messages and chat.system is envelope.system and target.model == envelope.model
+    if same and not envelope.mended and not OURS & envelope.fields.keys():
+        return Outbound(PATH, envelope.raw, untouched=True)
+    fields: dict[str, Any] = {name: raw for name, raw in envelope.fields.items() if name not in OURS}
+    fields["model"] = target.model
+    if not (chat.messages is envelope.messages and chat.system is envelope.system):
+        fields["messages"] = list(_messages(chat))
+    return Outbound(PATH, to_json(fields))
+
+
+def _anew(chat: Chat, target: Target) -> Outbound:
+    losses: list[Loss] = [Loss(name, "Chat Completions has no such field.") for name in chat.rest]
+    body: dict[str, Any] = {"model": target.model, "messages": list(_messages(chat))}
+    body |= _sampling(chat, target, losses)
+    if tools := _tools(chat.tools, losses):
+        body["tools"] = tools
+    if chat.stream:
+        body |= {"stream": True, "stream_options": {"include_usage": True}}
+    return Outbound(PATH, to_json(body), tuple(losses))
+
+
+def _messages(chat: Chat) -> Iterable[Any]:
+    for message in (*chat.system, *chat.messages):
+        if message.native and message.native.wire == NAME:
+            yield message.native.body
+        else:
+            yield from _written(message)
+
+
+def _written(message: Message) -> Iterable[dict[str, Any]]:
+    """One neutral message as one or several of this format: each tool result is a message of its own, results first."""
+    if message.role == "assistant":
+        if written := _assistant(message.parts):
+            yield written
+        return
+    moved: list[Part] = []
+    for result in message.results:
+        yield _result(result)
+        moved.extend(part for part in result.content if not isinstance(part, Text))
+    rest = [*moved, *(part for part in message.parts if not isinstance(part, ToolResult))]
+    if content := _content(rest):
+        yield {"role": message.role, "content": content}
+
+
+def _assistant(parts: tuple[Part, ...]) -> dict[str, Any] | None:
+    text = "".join(part.text for part in parts if isinstance(part, Text))
+    calls = [_call(part) for part in parts if isinstance(part, ToolCall)]
+    if not text and not calls:
+        return None
+    written: dict[str, Any] = {"role": "assistant", "content": text or None}
+    if calls:
+        written["tool_calls"] = calls
+    return written
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    if call.kind == "custom":
+        return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": call.arguments}}
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments or "{}"}}
+
+
+def _result(result: ToolResult) -> dict[str, Any]:
+    text = (TOOL_ERROR if result.is_error else "") + result.text
+    if any(not isinstance(part, Text) for part in result.content):
+        text += "\n[its pictures and files follow in the next message]"
+    return {"role": "tool", "tool_call_id": result.call_id, "content": text}
+
+
+def _content(parts: list[Part]) -> str | list[dict[str, Any]]:
+    written = [body for part in parts if (body := _part(part))]
+    if len(written) == 1 and written[0].keys() == {"type", "text"}:
+        return written[0]["text"]
+    return written
+
+
+def _part(part: Part) -> dict[str, Any] | None:
+    if isinstance(part, Text | Media) and part.native and part.native.wire == NAME:
+        return as_object(part.native.body)
+    match part:
+        case Text(text=text):
+            return {"type": "text", "text": text} if text else None
+        case Media():
+            return _media(part)
+        case Opaque(native=native) if native.wire == NAME:
+            return as_object(native.body)
+        case Thinking() | Opaque() | ToolCall() | ToolResult():
+            return None
+
+
+def _media(media: Media) -> dict[str, Any]:
+    url = f"data:{media.mime};base64,{media.data}" if media.data else media.url
+    if media.kind == "image" and url:
+        image = {"url": url} | ({"detail": media.detail} if media.detail else {})
+        return {"type": "image_url", "image_url": image}
+    if media.kind == "audio" and media.data:
+        return {"type": "input_audio", "input_audio": {"data": media.data, "format": _audio_format(media.mime)}}
+    if media.kind == "file" and media.data:
+        return {"type": "file", "file": {"file_data": url, "filename": media.name or "file"}}
+    raise ClientError(
+        f"This model's provider takes no {media.kind} given by {'value' if media.data else 'address or provider id'}. "
+        "Send images by value or https URL, audio and files by value."
+    )
+
+
+def _audio_format(mime: str) -> str:
+    kind = mime.partition("/")[2].removeprefix("x-")
+    return {"mpeg": "mp3", "wave": "wav"}.get(kind, kind)
+
+
+def _sampling(chat: Chat, target: Target, losses: list[Loss]) -> dict[str, Any]:
+    s = chat.sampling
+    limit = "max_completion_tokens" if target.own else "max_tokens"  # compatible servers often know only the older name
+    body: dict[str, Any] = {
+        limit: s.max_tokens,
+        "temperature": s.temperature,
+        "top_p": s.top_p,
+        "seed": s.seed,
+        "presence_penalty": s.presence_penalty,
+        "frequency_penalty": s.frequency_penalty,
+        "parallel_tool_calls": s.parallel_tools,
+        "stop": list(s.stop[:4]) or None,
+        "reasoning_effort": _effort(chat),
+        "tool_choice": _tool_choice(chat),
+        "response_format": _response_format(chat),
+        "top_k": None if target.own else s.top_k,
+    }
+    if s.top_k is not None and target.own:
+        losses.append(Loss("top_k", "OpenAI does not take top_k."))
+    if len(s.stop) > 4:
+        losses.append(Loss("stop", "Only the first 4 stop sequences are sent."))
+    if s.reasoning and s.reasoning.budget is not None and not s.reasoning.effort:
+        losses.append(Loss("reasoning", "The thinking budget in tokens is sent as the nearest effort."))
+    if s.candidates and s.candidates > 1:
+        raise ClientError("More than one candidate is not supported: ask for one.", param="candidateCount")
+    return {name: value for name, value in body.items() if value is not None}
+
+
+def _effort(chat: Chat) -> str | None:
+    reasoning = chat.sampling.reasoning
+    if reasoning is None:
+        return None
+    if reasoning.effort or reasoning.budget is None:
+        return reasoning.effort or None
+    budget = reasoning.budget
+    if budget < 0:
+        return None
+    return "none" if budget == 0 else "low" if budget < 4096 else "medium" if budget < 12288 else "high"
+
+
+def _tool_choice(chat: Chat) -> Any:
+    choice = chat.sampling.tool_choice
+    if choice is None or not chat.tools:
+        return None
+    if not choice.names:
+        return choice.mode
+    named = [{"type": "function", "function": {"name": name}} for name in choice.names]
+    if len(named) == 1 and choice.mode == "required":
+        return named[0]
+    return {"type": "allowed_tools", "allowed_tools": {"mode": choice.mode, "tools": named}}
+
+
+def _response_format(chat: Chat) -> dict[str, Any] | None:
+    output = chat.sampling.output
+    if output is None:
+        return None
+    if output.schema is None:
+        return {"type": "json_object"}
+    strict = output.strict if output.strict is not None else schema.for_openai_strict(output.schema)
+    body = {"name": output.name or "answer", "schema": output.schema, "strict": strict}
+    return {"type": "json_schema", "json_schema": body}
+
+
+def _tools(tools: tuple[Tool, ...], losses: list[Loss]) -> list[Any]:
+    written: list[Any] = []
+    for tool in tools:
+        if tool.native and tool.native.wire == NAME:
+            written.append(tool.native.body)
+        elif tool.kind == "hosted":
+            losses.append(Loss(f"tools.{tool.name}", "This tool runs only at its own provider."))
+        else:
+            function = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
+            written.append({"type": "function", "function": function})
+    return written
+
+
+def restore(message: Message, sealed: bytes) -> Message:
+    """The assistant message with the fields that the client dropped: reasoning, signatures on calls.
+
+    `sealed` is {"message": {…}, "calls": [{…} | null, …]} as ChunkReader.sealed wrote it. Fields that the client did
+    send stay as they are.
+    """
+    kept = as_object(ANYTHING.decode(sealed))
+    body: dict[str, Any] = {}
+    if message.native and message.native.wire == NAME:
+        body = msgspec.json.decode(message.native.body, type=dict[str, Any])
+    else:
+        body = _assistant(message.parts) or {"role": "assistant", "content": ""}
+    added: Mapping[str, Any] = as_object(kept.get("message"))
+    restored = body | {name: value for name, value in added.items() if body.get(name) is None}
+    calls = [as_object(call) for call in as_list(body.get("tool_calls"))]
+    extras = as_list(kept.get("calls"))
+    for index, extra in enumerate(extras[: len(calls)]):
+        calls[index] = as_object(extra) | calls[index]
+    if calls:
+        restored["tool_calls"] = calls
+    return message if restored == body else message.carrying(Native(NAME, restored))
+
+
+def without_loop_fields(sealed: bytes) -> bytes:
+    """`sealed` as it goes back outside the running tool loop (see names.LOOP_ONLY); empty if nothing is left."""
+    kept = as_object(ANYTHING.decode(sealed))
+    message = {name: value for name, value in as_object(kept.get("message")).items() if name not in LOOP_ONLY}
+    calls = as_list(kept.get("calls"))
+    return to_json({"message": message, "calls": calls}) if message or any(calls) else b""

@@ -1,0 +1,39 @@
+"""The words of this format, each spelled once."""
+
+from __future__ import annotations
+
+from app.chat.events import FinishReason
+
+NAME = "openai_chat"
+
+TOOL_ERROR = "[tool error] "
+"""Chat Completions has no error flag on tool messages: errors from other formats are marked so, and read back."""
+
+FINISH_OUT: dict[FinishReason, str] = {
+    "stop": "stop",
+    "length": "length",
+    "tool_calls": "tool_calls",
+    "content_filter": "content_filter",
+    "paused": "length",
+    "malformed_call": "stop",
+}
+
+FINISH_IN: dict[str, FinishReason] = {
+    "stop": "stop",
+    "eos": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "content_filter": "content_filter",
+    "sensitive": "content_filter",
+    "refusal": "content_filter",
+}
+"""Compatible servers say more than OpenAI's five; anything else counts as `stop`."""
+
+MESSAGE_EXTRAS = ("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks", "extra_content")
+"""Assistant fields outside OpenAI's own: clients drop them, some providers need them back."""
+
+LOOP_ONLY = ("reasoning_content", "reasoning")
+"""Plain reasoning text goes back only inside the running tool loop: DeepSeek and Kimi demand it there and refuse it,
+or ask to leave it out, elsewhere. Signed and encrypted forms go back always."""

@@ -1,0 +1,164 @@
+"""Events → a Chat Completions answer, streamed or whole.
+
+Kept from the official SDKs' stream helpers, which concatenate what repeats: id and name of a call are said once, indexes
+start at 0 without gaps, the usage chunk comes only if it was asked for and has empty choices, one [DONE] ends it all.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.chat.events import Event, Failed, Finished, Started, TextDelta, ThinkingDelta, ToolCallDelta, ToolCalled, Usage
+from app.chat.model import Chat, ToolCall
+from app.chat.reply import Reply
+from app.errors import ProxyError
+from app.wires.envelope import encode
+from app.wires.openai_chat.errors import error_object
+from app.wires.openai_chat.names import FINISH_OUT
+from app.wires.wire import Stamp
+
+
+class ChunkWriter:
+    """Writes a stream of chunks."""
+
+    content_type = "text/event-stream; charset=utf-8"
+    keepalive = b": keep-alive\n\n"
+
+    def __init__(self, chat: Chat, stamp: Stamp) -> None:
+        self._chat = chat
+        self._stamp = stamp
+        self._tail = b',"logprobs":null,"finish_reason":null}]' + (b',"usage":null' if chat.include_usage else b"") + b"}\n\n"
+        self._head = b""
+        self._indexes: dict[int, int] = {}
+        self._usage: Usage | None = None
+        self._finish: Finished | None = None
+
+    def write(self, event: Event) -> bytes:
+        """The chunk for this event; the finish and usage chunks wait for close."""
+        match event:
+            case TextDelta():
+                return self._delta(b'{"content":' + encode(event.text) + b"}") if event.text else b""
+            case ThinkingDelta():
+                return self._delta(b'{"reasoning_content":' + encode(event.text) + b"}") if event.text else b""
+            case ToolCallDelta():
+                return self._call_piece(event)
+            case ToolCalled():
+                return self._whole_call(event)
+            case Started():
+                return self._start(event.model)
+            case Usage():
+                self._usage = event
+            case Finished():
+                self._finish = event
+            case Failed():
+                return self.fail(event.error)
+            case _:  # Unknown: belongs to its own wire
+                pass
+        return b""
+
+    def _start(self, model: str) -> bytes:
+        if self._head:
+            return b""
+        stamp = encode({"id": self._stamp.id, "object": "chat.completion.chunk", "created": self._stamp.created})
+        self._head = b"data: " + stamp[:-1] + b',"model":' + encode(model or self._chat.model) + b',"choices":'
+        return self._delta(b'{"role":"assistant","content":""}')
+
+    def _delta(self, delta: bytes) -> bytes:
+        first = b"" if self._head else self._start("")
+        return first + self._head + b'[{"index":0,"delta":' + delta + self._tail
+
+    def _call_piece(self, piece: ToolCallDelta) -> bytes:
+        if piece.index not in self._indexes:
+            index = self._indexes[piece.index] = len(self._indexes)
+            function = {"name": piece.name, "arguments": piece.arguments}
+            call: dict[str, Any] = {"index": index, "id": piece.id, "type": "function", "function": function}
+        else:
+            call = {"index": self._indexes[piece.index], "function": {"arguments": piece.arguments}}
+        return self._delta(encode({"tool_calls": [call]}))
+
+    def _whole_call(self, event: ToolCalled) -> bytes:
+        if event.index in self._indexes:
+            return b""
+        call = event.call
+        arguments = call.arguments if call.kind == "custom" else call.arguments or "{}"
+        return self._call_piece(ToolCallDelta(event.index, call.id, call.name, arguments))
+
+    def close(self) -> bytes:
+        """Finish chunk, usage chunk if asked for, end marker."""
+        reason = FINISH_OUT[self._finish.reason] if self._finish else "stop"
+        first = b"" if self._head else self._start("")
+        usage = b',"usage":null' if self._chat.include_usage else b""
+        ends = self._head + b'[{"index":0,"delta":{},"logprobs":null,"finish_reason":"' + reason.encode() + b'"}]'
+        ends += usage + b"}\n\n"
+        if self._chat.include_usage:
+            ends += self._head + b'[],"usage":' + encode(usage_object(self._usage)) + b"}\n\n"
+        return first + ends + b"data: [DONE]\n\n"
+
+    def fail(self, error: ProxyError) -> bytes:
+        """The error as a data line: the SDKs raise APIError on it."""
+        return b"data: " + encode({"error": error_object(error)}) + b"\n\n"
+
+
+class CompletionWriter:
+    """Writes an answer in one piece."""
+
+    content_type = "application/json"
+    keepalive = b"\n"
+
+    def __init__(self, chat: Chat, stamp: Stamp) -> None:
+        self._chat = chat
+        self._stamp = stamp
+        self._reply = Reply()
+
+    def write(self, event: Event) -> bytes:
+        """Nothing yet: the answer goes out at its end."""
+        self._reply.add(event)
+        return b""
+
+    def close(self) -> bytes:
+        """The completion."""
+        reply = self._reply
+        calls = [_call(call) for call in reply.calls]
+        message: dict[str, Any] = {
+            "role": "assistant",
+            "content": None if calls and not reply.text else reply.text,
+            "refusal": None,
+            "annotations": [],
+        }
+        if reply.thinking:
+            message["reasoning_content"] = reply.thinking
+        if calls:
+            message["tool_calls"] = calls
+        finish = FINISH_OUT[reply.finished.reason] if reply.finished else "stop"
+        return encode(
+            {
+                "id": self._stamp.id,
+                "object": "chat.completion",
+                "created": self._stamp.created,
+                "model": reply.model or self._chat.model,
+                "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": finish}],
+                "usage": usage_object(reply.usage),
+            }
+        )
+
+    def fail(self, error: ProxyError) -> bytes:
+        """An error body."""
+        return encode({"error": error_object(error)})
+
+
+def usage_object(usage: Usage | None) -> dict[str, Any]:
+    """Tokens as this format counts them: prompt includes cached, completion includes reasoning."""
+    used = usage or Usage()
+    return {
+        "prompt_tokens": used.input,
+        "completion_tokens": used.output,
+        "total_tokens": used.input + used.output,
+        "prompt_tokens_details": {"cached_tokens": used.cached, "cache_write_tokens": used.cache_written},
+        "completion_tokens_details": {"reasoning_tokens": used.reasoning},
+    }
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    if call.kind == "custom":
+        return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": call.arguments}}
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments or "{}"}}

@@ -1,0 +1,136 @@
+"""The contract that every format keeps: bytes in, neutral values out, and back.
+
+A wire is stateless. What it must remember within one answer lives in the Reader (the provider's bytes → events) and the
+Writer (events → the client's bytes) that it makes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, Protocol
+
+import msgspec
+
+from app.chat.events import Event
+from app.chat.model import Chat, Loss, Message
+from app.errors import ProxyError, UpstreamError
+
+
+class Inbound(msgspec.Struct, frozen=True):
+    """A client's request as a wire needs it: the body, and what its format says in the path instead."""
+
+    body: bytes
+    model: str = ""
+    stream: bool = False
+    framing: Literal["sse", "array"] = "sse"
+
+
+class Target(msgspec.Struct, frozen=True):
+    """What encoding needs to know of the upstream.
+
+    Args:
+        name: the upstream's name in the settings.
+        model: the model to ask for there.
+        own: the provider's own service, not a compatible server (which may know fewer, or older, fields).
+    """
+
+    name: str
+    model: str
+    own: bool = True
+
+
+class Outbound(msgspec.Struct, frozen=True):
+    """A request for the provider: the path below its base URL, the body, and what could not be said.
+
+    `untouched` tells that `body` is the client's own, byte for byte.
+    """
+
+    path: str
+    body: bytes
+    losses: tuple[Loss, ...] = ()
+    untouched: bool = False
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """An error as a client of this format expects it, before any answer went out."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str] = {}
+    content_type: str = "application/json"
+
+
+class Stamp(msgspec.Struct, frozen=True):
+    """Identity of an answer that we write ourselves: an id of ours, and Unix seconds."""
+
+    id: str
+    created: int
+
+
+class Reader(Protocol):
+    """Reads one answer of a provider."""
+
+    def feed(self, data: bytes) -> list[Event]:
+        """The events that these further bytes complete. Never raises: what cannot be read becomes Failed or Unknown."""
+        ...
+
+    def close(self) -> list[Event]:
+        """The provider's bytes ended. If its terminal event is missing this gives Failed."""
+        ...
+
+    def sealed(self) -> bytes:
+        """What the provider said in this answer that a client may drop, for Wire.restore; empty if there is nothing."""
+        ...
+
+
+class Writer(Protocol):
+    """Writes one answer for a client."""
+
+    content_type: str
+    keepalive: bytes
+
+    def write(self, event: Event) -> bytes:
+        """The bytes to send now for this event; empty if it waits for more, or says nothing in this format."""
+        ...
+
+    def close(self) -> bytes:
+        """What ends the answer well. For an answer in one piece this is all of it."""
+        ...
+
+    def fail(self, error: ProxyError) -> bytes:
+        """The error as this format says it inside a stream that has begun."""
+        ...
+
+
+class Wire(Protocol):
+    """One format, both directions."""
+
+    name: str
+
+    def decode(self, inbound: Inbound) -> Chat:
+        """A client's request as a Chat. Raises ClientError naming the field at fault."""
+        ...
+
+    def encode(self, chat: Chat, target: Target) -> Outbound:
+        """The chat as this provider wants it. Raises ClientError for what cannot be sent there at all."""
+        ...
+
+    def reader(self, chat: Chat, stream: bool) -> Reader:
+        """A reader for the answer to `chat`, streamed or in one piece."""
+        ...
+
+    def writer(self, chat: Chat, stamp: Stamp, stream: bool) -> Writer:
+        """A writer for the client that sent `chat`."""
+        ...
+
+    def problem(self, error: ProxyError) -> Problem:
+        """An error before any byte of an answer."""
+        ...
+
+    def failure(self, status: int, headers: Mapping[str, str], body: bytes) -> UpstreamError:
+        """A provider's error answer, understood."""
+        ...
+
+    def restore(self, message: Message, sealed: bytes) -> Message:
+        """The assistant message as the provider itself wrote it, from what `Reader.sealed` kept."""
+        ...
