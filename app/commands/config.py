@@ -37,13 +37,21 @@ def listing(settings: Settings) -> str:
         origin = coloured(f"({settings.provenance.get(name, 'default')})", "dim")
         description = type(settings).model_fields[name].description
         blocks.append(f"{title} = {shown(settings, name)}  {origin}\n    {description}")
-    for upstream in settings.upstreams:
-        blocks.append(f"[upstreams.{upstream}]  ({settings.provenance['upstreams']})")
-    for number, route in enumerate(settings.routes, 1):
-        blocks.append(f"[[routes]] {number}: {route.match} → {route.upstream}  ({settings.provenance['routes']})")
-    for tool in settings.tools:
-        blocks.append(f'[tools."{tool}"]  ({settings.provenance["tools"]})')
-    return "\n".join(blocks)
+    return "\n".join([*blocks, *_tables(settings)])
+
+
+def _tables(settings: Settings) -> list[str]:
+    """One line for each table of the TOML file."""
+    titles = {
+        "upstreams": [f"[upstreams.{name}] {table.kind}" for name, table in settings.upstreams.items()],
+        "routes": [f"[[routes]] {route.match} → {route.upstream}" for route in settings.routes],
+        "tools": [f'[tools."{name}"]' for name in settings.tools],
+    }
+    return [
+        f"{coloured(title, 'bold')}  {coloured('(' + settings.provenance.get(name, 'default') + ')', 'dim')}"
+        for name in titles
+        for title in titles[name]
+    ]
 
 
 def shown(settings: Settings, name: str) -> str:
@@ -78,4 +86,3 @@ def without_password(url: str) -> str:
 
 
 COMMAND = Command("config", "Prints every setting, its value and where it came from; secrets masked.", arguments, run)
-

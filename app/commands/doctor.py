@@ -5,13 +5,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Literal
 
 from app.commands.command import Command
-from app.commands.config import without_password
 from app.commands.terminal import Colour, coloured
 
 if TYPE_CHECKING:
@@ -70,7 +68,7 @@ def _line(finding: Finding) -> str:
 async def examine(settings: Settings) -> list[Finding]:
     """All findings, in the order in which they are shown."""
     upstreams = [upstream for upstream in settings.every_upstream.values() if upstream.configured]
-    store, *answers = await asyncio.gather(_bounded(_store, settings), *(_ask(each) for each in upstreams))
+    store, answers = await asyncio.gather(_store(settings), asyncio.gather(*(_ask(each) for each in upstreams)))
     skews = [answer.skew for answer in answers if isinstance(answer, Answer) and answer.skew is not None]
     if not upstreams:
         told = [Finding("note", "upstreams", "none is set up, the simulator serves: set a provider's key to go on.")]
@@ -85,17 +83,18 @@ def _settings(settings: Settings) -> Finding:
     return Finding("ok", "settings", f"{len(settings.provenance)} set, the others at their defaults")
 
 
-async def _bounded(check: Callable[[Settings], Awaitable[Finding]], settings: Settings) -> Finding:
-    try:
-        return await asyncio.wait_for(check(settings), PATIENCE)
-    except TimeoutError:
-        return Finding("bad", "store", f"did not answer within {PATIENCE:g} s: see REDIS_URL.")
-    except ValueError as error:
-        return Finding("bad", "store", str(error))
-
-
 async def _store(settings: Settings) -> Finding:
-    return Finding("ok", "store", without_password(settings.redis_url.get_secret_value()))
+    from app.commands.storing import opened
+    from app.errors import StateError
+    from app.settings import SettingsError
+
+    try:
+        async with opened(settings) as store:
+            return Finding("ok", "store", f"{store.describe()} answers")
+    except SettingsError as error:
+        return Finding("bad", "store", str(error))
+    except StateError as error:
+        return Finding("bad", "store", error.message)
 
 
 def _clock(skews: list[float]) -> Finding:

@@ -95,7 +95,7 @@ def _codex(url: str, settings: Settings) -> list[str]:
 
 
 def _opencode(url: str, settings: Settings) -> list[str]:
-    provider = {
+    provider: dict[str, object] = {
         "npm": "@ai-sdk/openai-compatible",
         "name": "Foldline",
         "options": {"baseURL": f"{url}/v1", "apiKey": "{env:OPENAI_API_KEY}"},

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-from collections.abc import Mapping
+import sys
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from app.commands.command import Command
+from app.commands.storing import opened
 
 if TYPE_CHECKING:
     from app.settings import Settings
@@ -45,7 +46,7 @@ def run(given: argparse.Namespace) -> int:
 
 async def _act(given: argparse.Namespace, settings: Settings) -> int:
     session = None if given.action == "list" else _session(given.id)
-    async with _store(settings) as store:
+    async with opened(settings) as store:
         match given.action:
             case "show" if session:
                 return await _show(store, session)
@@ -53,3 +54,64 @@ async def _act(given: argparse.Namespace, settings: Settings) -> int:
                 return await _forget(store, session)
             case _:
                 return await _list(store, given.limit)
+
+
+def _session(text: str | None) -> Session:
+    from app.errors import ClientError
+    from app.state.keys import Session
+
+    session = Session.parse(text or "")
+    if session is None:
+        raise ClientError("An id is needed, as in the x-foldline-session header; `foldline sessions` lists them.")
+    return session
+
+
+async def _list(store: Store, limit: int) -> int:
+    found = await store.sessions(limit)
+    if not found:
+        print("No sessions are stored.")
+        return 0
+    print(f"{'ID':<42}  {'LAST USED':<16}  {'TURNS':>5}  MODEL")
+    for session, info in found:
+        print(f"{session.id:<42}  {_when(info.seen):<16}  {info.turns:>5}  {info.model or '-'}")
+    if len(found) == limit:
+        print(f"These are {limit}; --limit N shows more.")
+    return 0
+
+
+async def _show(store: Store, session: Session) -> int:
+    info, memory = await store.info(session), await store.memory(session)
+    if info is None:
+        return _unknown(session)
+    shown = {
+        "session": session.id,
+        "first used": _when(info.created),
+        "last used": _when(info.seen),
+        "turns": info.turns,
+        "model": info.model or None,
+        "upstream": info.upstream or None,
+        **info.more,
+        "memory": memory,
+    }
+    print(json.dumps(shown, indent=2, ensure_ascii=False, default=str))
+    return 0
+
+
+async def _forget(store: Store, session: Session) -> int:
+    gone = await store.forget(session)
+    if not gone:
+        return _unknown(session)
+    print(f"Forgotten: {session.id}")
+    return 0
+
+
+def _unknown(session: Session) -> int:
+    print(f"foldline: nothing is stored under {session.id}; it may have expired", file=sys.stderr)
+    return 1
+
+
+def _when(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M") if seconds else "-"
+
+
+COMMAND = Command("sessions", "Looks into stored sessions, and forgets one.", arguments, run)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ EMBEDDED = "embedded://"
 
 
 @contextmanager
-def shared_parts(settings: Settings) -> Iterator[Settings]:
+def shared_parts(settings: Settings) -> Generator[Settings]:
     """The settings with the addresses of a store and a simulator that run for as long as the block lasts.
 
     Raises:

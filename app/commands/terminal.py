@@ -13,8 +13,7 @@ _CODES: dict[Colour, str] = {"bold": "1", "dim": "2", "red": "31", "green": "32"
 
 def coloured(text: str, colour: Colour, stream: TextIO | None = None) -> str:
     """The text in a colour if the stream is a terminal and NO_COLOR is unset, else as it is."""
-    stream = stream or sys.stdout
-    if not stream.isatty() or os.environ.get("NO_COLOR"):
+    if not (stream or sys.stdout).isatty() or os.environ.get("NO_COLOR"):
         return text
     return f"\x1b[{_CODES[colour]}m{text}\x1b[0m"
 

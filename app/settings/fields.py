@@ -116,7 +116,7 @@ class Settings(BaseSettings):
         default=False, description="Lets a server that holds provider keys listen beyond loopback without API_KEYS."
     )
     gemini_api: Annotated[Literal["interactions", "generate"], BeforeValidator(choice("interactions", "generate"))] = (
-        Field("interactions", description="The Gemini API that is spoken upstream.")
+        Field(default="interactions", description="The Gemini API that is spoken upstream.")
     )
     openai_api: Annotated[Literal["chat", "responses"], BeforeValidator(choice("chat", "responses"))] = Field(
         default="chat", description="The OpenAI API that is spoken upstream."

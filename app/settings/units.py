@@ -12,7 +12,8 @@ from difflib import get_close_matches
 from urllib.parse import urlsplit
 
 SECONDS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
-BYTES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9} | {"kib": 2**10, "mib": 2**20, "gib": 2**30}
+BYTES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+BYTES.update(k=2**10, m=2**20, g=2**30)
 TRUE, FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 _QUANTITY = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)")
@@ -95,7 +96,9 @@ def choice(*options: str) -> Callable[[object], str]:
 
 def keys(value: object) -> object:
     """Comma-separated keys, or a TOML array of them. An empty key would let in whoever presents none."""
-    entries = [entry.strip() for entry in value.split(",") if entry.strip()] if isinstance(value, str) else value
+    entries: object = (
+        [entry.strip() for entry in value.split(",") if entry.strip()] if isinstance(value, str) else value
+    )
     if entries == [] or (isinstance(entries, list) and "" in entries):
         raise ValueError("keys that are not empty, with commas between them")
     return entries

@@ -1,0 +1,64 @@
+# `make run` and `make test` are all a fresh clone needs; both build .venv from the lock file first.
+# PYTHON=… picks an interpreter (3.11 or newer), ARGS=… is handed to the command.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+VENV ?= .venv
+BIN := $(VENV)/bin
+ARGS ?=
+PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 $(BIN)/python -m pip install --quiet
+# The newest interpreter that is there; each is asked for its version, as a name alone promises nothing.
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$python" && break; done)
+
+.PHONY: help run test lint types bench lock clean
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile
+
+run: $(VENV)/.run ## serves on 127.0.0.1:4000 (ARGS="--port 5000" for more)
+	@$(BIN)/foldline serve $(ARGS)
+
+test: $(VENV)/.test ## the whole test suite (ARGS="tests/settings" for a part)
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/.test ## style: ruff check, and the format
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+
+types: $(VENV)/.test ## strict types
+	@$(BIN)/basedpyright
+
+bench: $(VENV)/.test ## ratios against the floor, nginx and the raw upstream
+	@$(BIN)/python -m bench $(ARGS)
+
+lock: ## writes requirements*.txt anew from pyproject.toml, with hashes
+	@set -e; tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; \
+	$(PYTHON) -m venv "$$tools" && "$$tools/bin/python" -m pip install --quiet uv; \
+	compile="$$tools/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate"; \
+	$$compile pyproject.toml --group build -o requirements.txt; \
+	$$compile pyproject.toml --group build --group dev -c requirements.txt -o requirements-dev.txt
+
+clean: ## removes what make made; state in .foldline stays
+	rm -rf $(VENV) .ruff_cache .hypothesis
+	find app tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The environment. Each step leaves a stamp, so that the second run begins at once.
+
+$(BIN)/python:
+	@if [ -z "$(PYTHON)" ]; then \
+	  echo "Foldline needs Python 3.11 or newer and found none: install one, or name it with make run PYTHON=/path/to/python3" >&2; exit 1; fi
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Foldline needs Python 3.11 or newer; $(PYTHON) is older, or is no Python: name another with PYTHON=…" >&2; exit 1; }
+	@"$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); \
+	  echo "python -m venv failed; on Debian and Ubuntu it comes with: apt-get install python3-venv" >&2; exit 1; }
+
+$(VENV)/.run: requirements.txt pyproject.toml | $(BIN)/python
+	@echo "Installing Foldline into $(VENV) (once) …"
+	@$(PIP) --require-hashes -r requirements.txt
+	@$(PIP) --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.test: requirements-dev.txt $(VENV)/.run
+	@echo "Installing what the tests need into $(VENV) (once) …"
+	@$(PIP) --require-hashes -r requirements-dev.txt
+	@touch $@
