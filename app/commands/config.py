@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from app.commands.command import Command
 from app.commands.terminal import coloured
@@ -61,10 +61,9 @@ def shown(settings: Settings, name: str) -> str:
     from app.settings.units import spoken_duration, spoken_size
 
     value = getattr(settings, name)
-    extra = type(settings).model_fields[name].json_schema_extra
     match value:
         case None | ():
-            return str(extra["default"]) if isinstance(extra, dict) and "default" in extra else "not set"
+            return default_said(name) or "not set"
         case SecretStr():
             return without_password(value.get_secret_value()) if name == "redis_url" else MASK
         case tuple():
@@ -77,6 +76,14 @@ def shown(settings: Settings, name: str) -> str:
             return spoken_size(value)
         case _:
             return str(value)
+
+
+def default_said(name: str) -> str:
+    """What stands for a default that depends on something else; empty if the setting has none."""
+    from app.settings import Settings
+
+    extra = Settings.model_fields[name].json_schema_extra
+    return str(cast("dict[str, object]", extra)["default"]) if isinstance(extra, dict) else ""
 
 
 def without_password(url: str) -> str:

@@ -102,8 +102,8 @@ def _clock(skews: list[float]) -> Finding:
         return Finding("note", "clock", "nothing to compare it with: no upstream told the time.")
     worst = max(skews, key=abs)
     if abs(worst) > SKEW:
-        side = "ahead" if worst > 0 else "behind"
-        return Finding("bad", "clock", f"{abs(worst):.0f} s {side} of a provider's: synchronise it (NTP).")
+        side = "ahead of" if worst > 0 else "behind"
+        return Finding("bad", "clock", f"{abs(worst):.0f} s {side} a provider's: synchronise it (NTP).")
     return Finding("ok", "clock", "agrees with the providers'")
 
 

@@ -18,7 +18,7 @@ def greeting(settings: Settings, port: int, stream: TextIO) -> str:
     url = reachable(settings.host, port)
     lines = [f"{coloured(f'Foldline {__version__}', 'bold', stream)} on {coloured(url, 'bold', stream)}", ""]
     for state, name, text in [*_on(settings), *_off(settings)]:
-        lines.append(f"  {coloured(f'{state:<4}', 'green' if state == 'on' else 'dim', stream)}{name:<11}{text}")
+        lines.append(f"  {coloured(f'{state:<5}', 'green' if state == 'on' else 'dim', stream)}{name:<11}{text}")
     return "\n".join([*lines, "", "Try:", "", *_try(settings, url), ""])
 
 

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 from app.commands.command import Command
 from app.commands.greeting import greeting
-from app.commands.listening import listen
-from app.commands.shared import shared_parts
 
 if TYPE_CHECKING:
     import socket
@@ -41,6 +39,8 @@ def run(given: argparse.Namespace) -> int:
     Raises:
         SettingsError: a wrong setting, settings that contradict each other, or an address that cannot be listened on.
     """
+    from app.commands.listening import listen
+    from app.commands.shared import shared_parts
     from app.settings import SettingsError, load
 
     flags = {"host": given.host, "port": given.port, "workers": given.workers}

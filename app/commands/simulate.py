@@ -6,7 +6,6 @@ import argparse
 import asyncio
 
 from app.commands.command import Command
-from app.commands.listening import refusal
 
 PORT = 4001
 """Beside the proxy's own default port, so that both can run."""
@@ -24,6 +23,7 @@ def run(given: argparse.Namespace) -> int:
     Raises:
         SettingsError: a wrong port, or one that is taken.
     """
+    from app.commands.listening import refusal
     from app.settings import SettingsError
     from app.settings.units import whole
     from app.simulator.running import serve

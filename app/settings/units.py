@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from difflib import get_close_matches
+from typing import cast
 from urllib.parse import urlsplit
 
 SECONDS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
@@ -96,12 +97,12 @@ def choice(*options: str) -> Callable[[object], str]:
 
 def keys(value: object) -> object:
     """Comma-separated keys, or a TOML array of them. An empty key would let in whoever presents none."""
-    entries: object = (
-        [entry.strip() for entry in value.split(",") if entry.strip()] if isinstance(value, str) else value
-    )
+    entries: object = value
+    if isinstance(value, str):
+        entries = [entry.strip() for entry in value.split(",") if entry.strip()]
     if entries == [] or (isinstance(entries, list) and "" in entries):
         raise ValueError("keys that are not empty, with commas between them")
-    return entries
+    return cast("object", entries)
 
 
 def address(value: object) -> str:
