@@ -15,7 +15,7 @@ from app.simulator.gemini.count import CountTokens
 from app.simulator.gemini.generate import Generate
 from app.simulator.gemini.models import GeminiModels
 from app.simulator.journal import Journal
-from app.simulator.models import EitherModels
+from app.simulator.models import EitherModels, Nowhere
 from app.simulator.openai.chat import ChatCompletions
 from app.simulator.openai.models import OpenAIModels
 from app.simulator.script import Script
@@ -45,13 +45,14 @@ def create_simulator(
         script=Script() if script is None else script,
         closing=Closing(),
     )
-    app = Starlette(routes=[*_openai(desk, clock), *_gemini(desk, clock), Route("/", _welcome, methods=["GET"])])
+    app = Starlette(routes=[*_openai(desk, clock), *_gemini(desk, clock), *_others(desk)])
     app.state.journal, app.state.script, app.state.closing = desk.journal, desk.script, desk.closing
     return app
 
 
 def _openai(desk: Desk, clock: Callable[[], int]) -> list[BaseRoute]:
-    chat = Counter(desk, ChatCompletions(clock), takes_script=True)
+    completions = ChatCompletions(clock)
+    chat = Counter(desk, completions, scripted=completions)
     models = Counter(desk, EitherModels(OpenAIModels(clock), GeminiModels()))
     return [
         Route("/v1/chat/completions", chat, methods=["POST"]),
@@ -61,8 +62,9 @@ def _openai(desk: Desk, clock: Callable[[], int]) -> list[BaseRoute]:
 
 
 def _gemini(desk: Desk, clock: Callable[[], int]) -> list[BaseRoute]:
-    generate = Counter(desk, Generate(clock), takes_script=True)
-    count, models = Counter(desk, CountTokens(clock)), Counter(desk, GeminiModels())
+    contents = Generate(clock)
+    generate = Counter(desk, contents, scripted=contents)
+    count, models = Counter(desk, CountTokens()), Counter(desk, GeminiModels())
     routes: list[BaseRoute] = []
     for version in GEMINI_VERSIONS:
         routes += [
@@ -73,6 +75,13 @@ def _gemini(desk: Desk, clock: Callable[[], int]) -> list[BaseRoute]:
             Route(f"/{version}/models/{{model:path}}", models, methods=["GET"]),
         ]
     return routes
+
+
+def _others(desk: Desk) -> list[BaseRoute]:
+    """A word to a visitor, and what is said of every other path: it too stands in the journal."""
+    nowhere = Counter(desk, Nowhere())
+    methods = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+    return [Route("/", _welcome, methods=["GET"]), Route("/{rest:path}", nowhere, methods=methods)]
 
 
 def _welcome(_request: Request) -> JSONResponse:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from dataclasses import dataclass
@@ -20,16 +21,23 @@ from app.simulator.shapes import Json
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One request as a dialect reads it. Header names are in lower case; `body` is the parsed JSON."""
+    """One request as a dialect reads it.
+
+    Attributes:
+        headers: names in lower case.
+        body: the parsed JSON, or None.
+        seed: a digest of path and body, from which an answer's ids are derived.
+    """
 
     path: str
     query: dict[str, str]
     headers: dict[str, str]
     body: Any
+    seed: str = ""
 
 
-class Dialect(Protocol):
-    """One format of one provider. Pure: the same request gets the same reply."""
+class Service(Protocol):
+    """One call of one provider. Pure: the same request gets the same reply."""
 
     def answer(self, asked: Asked) -> Reply:
         """Check the request by the provider's rules and answer it; RefusalError if it breaks one."""
@@ -38,6 +46,10 @@ class Dialect(Protocol):
     def refusal(self, status: int, message: str, asked: Asked) -> Reply:
         """An error of that status in the provider's words."""
         ...
+
+
+class Dialect(Service, Protocol):
+    """A call that a model answers, so that a script can answer in its place."""
 
     def streams(self, asked: Asked) -> bool:
         """Whether the request asks for a stream."""
@@ -66,12 +78,12 @@ class Desk:
 
 
 class Counter:
-    """The ASGI app of one dialect. `takes_script` is false for calls that no model answers (lists, counts)."""
+    """The ASGI app of one call. With `scripted`, prescribed answers come first, said in that dialect."""
 
-    def __init__(self, desk: Desk, dialect: Dialect, *, takes_script: bool = False) -> None:
+    def __init__(self, desk: Desk, service: Service, *, scripted: Dialect | None = None) -> None:
         self._desk = desk
-        self._dialect = dialect
-        self._takes_script = takes_script
+        self._service = service
+        self._scripted = scripted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -79,26 +91,28 @@ class Counter:
         raw = await request.body()
         headers = {name.lower(): value for name, value in request.headers.items()}
         body, fault = _parsed(raw)
-        asked = Asked(request.url.path, dict(request.query_params), headers, body)
+        path = request.url.path
+        seed = hashlib.blake2b(raw, key=path.encode()[:64], digest_size=12).hexdigest()
+        asked = Asked(path, dict(request.query_params), headers, body, seed)
         exchange = Exchange(request.method, asked.path, asked.query, headers, raw, body, time.monotonic())
         self._desk.journal.add(exchange)
         reply = self._answer(asked, exchange, fault)
         await deliver(reply, exchange, self._desk.closing, scope, receive, send)
 
     def _answer(self, asked: Asked, exchange: Exchange, fault: str) -> Reply:
-        entry = self._desk.script.taken(asked.body) if self._takes_script else None
         reply = self._judged(asked, exchange, fault)
-        if entry is None:
+        entry = self._desk.script.taken(asked.body) if self._scripted is not None else None
+        if entry is None or self._scripted is None:
             return reply
         exchange.scripted = True
-        return scripted_reply(entry, asked, self._dialect)
+        return scripted_reply(entry, asked, self._scripted)
 
     def _judged(self, asked: Asked, exchange: Exchange, fault: str) -> Reply:
         if fault:
             exchange.refused = fault
-            return self._dialect.refusal(400, fault, asked)
+            return self._service.refusal(400, fault, asked)
         try:
-            return self._dialect.answer(asked)
+            return self._service.answer(asked)
         except RefusalError as refusal:
             exchange.refused = refusal.said
             return refusal.reply

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import socket
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,14 +63,14 @@ class _Server(uvicorn.Server):
     """A server that leaves the signals to whoever runs the event loop."""
 
     @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
+    def capture_signals(self) -> Generator[None, None, None]:
         yield
 
 
 @contextlib.asynccontextmanager
 async def running_simulator(
     port: int = 0, host: str = "127.0.0.1", *, journal: Journal | None = None, script: Script | None = None
-) -> AsyncIterator[Running]:
+) -> AsyncGenerator[Running, None]:
     """Serve in this event loop while the context is open.
 
     Args:
@@ -100,7 +100,9 @@ async def running_simulator(
 
 
 @contextlib.contextmanager
-def simulator_in_thread(port: int = 0, host: str = "127.0.0.1", *, journal: Journal | None = None) -> Iterator[Running]:
+def simulator_in_thread(
+    port: int = 0, host: str = "127.0.0.1", *, journal: Journal | None = None
+) -> Generator[Running, None, None]:
     """Serve in a thread with an event loop of its own, for tests that block or run several loops."""
     started: list[Running] = []
     ready, stop = threading.Event(), threading.Event()

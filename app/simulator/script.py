@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from app.simulator.mind.facts import wants_summary
 from app.simulator.mind.talk import Answer
 from app.simulator.reply import Ending, Reply, encoded, json_reply
-from app.simulator.shapes import Json, as_list, as_number, as_object, as_text, dump
+from app.simulator.shapes import Json, as_list, as_number, as_object, as_text, dump, is_object
 
 if TYPE_CHECKING:
     from app.simulator.desk import Asked, Dialect
@@ -108,8 +108,8 @@ def _said(entry: Json, asked: Asked, dialect: Dialect) -> Reply:
             return dialect.refusal(int(entry["status"]), as_text(entry["text"]), asked)
         return dialect.speak(Answer(as_text(entry["text"])), asked)
     body = entry.get("json")
-    if dialect.streams(asked) and not failed and isinstance(body, dict):
-        return dialect.as_stream(as_object(body), asked)
+    if dialect.streams(asked) and not failed and is_object(body):
+        return dialect.as_stream(body, asked)
     return json_reply(body) if "json" in entry else Reply()
 
 
@@ -129,7 +129,7 @@ def data_of(events: Iterable[str]) -> list[Json]:
             value: object = json.loads("\n".join(lines))
         except ValueError:
             continue
-        found += [as_object(value)] if isinstance(value, dict) else []
+        found += [value] if is_object(value) else []
     return found
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, TypeGuard, cast
 
 Json: TypeAlias = dict[str, Any]
 _KINDS: tuple[tuple[type, str], ...] = (
@@ -18,6 +18,16 @@ _KINDS: tuple[tuple[type, str], ...] = (
     (list, "an array"),
     (dict, "an object"),
 )
+
+
+def is_object(value: object) -> TypeGuard[Json]:
+    """Whether this is a JSON object."""
+    return isinstance(value, dict)
+
+
+def is_list(value: object) -> TypeGuard[list[Any]]:
+    """Whether this is a JSON array."""
+    return isinstance(value, list)
 
 
 def as_object(value: object) -> Json:

@@ -18,7 +18,7 @@ _SUM = re.compile(
     r"(?<![\w.])(-?\d{1,9}(?:\.\d+)?)\s*(\+|-|\*|x|×|/|plus|minus|times)\s*(-?\d{1,9}(?:\.\d+)?)(?![\w.])"
 )
 _COUNT = re.compile(r"\bcount (?:the )?words\b[^:]*:\s*(.+)", re.IGNORECASE | re.DOTALL)
-_GREETING = re.compile(r"^\s*(?:hello|hi|hey|good (?:morning|evening|day)|こんにちは|おはよう)\b?", re.IGNORECASE)
+_GREETING = re.compile(r"^\s*(?:(?:hello|hi|hey|good (?:morning|evening|day))\b|こんにちは|おはよう)", re.IGNORECASE)
 _SUMMARY_TOKENS = 700  # a summary's length where the request sets no cap
 _LONGEST_RESULT = 4000  # characters of a tool's result that the answer repeats
 
@@ -74,7 +74,7 @@ def _spoken(talk: Talk, asked: str) -> str:
     if repeat:
         return repeat[1].strip()
     if counted:
-        return f"{len(counted[1].split())} words."
+        return f"{_counted(len(counted[1].split()), 'word')}."
     if re.search(r"\bhow many (?:messages|pictures|images)\b|\b(?:picture|image|photo)s?\b", asked, re.IGNORECASE):
         return _seen(talk)
     return _sum(asked) or facts.recalled(talk, asked) or _small_talk(talk, asked)
@@ -82,7 +82,12 @@ def _spoken(talk: Talk, asked: str) -> str:
 
 def _seen(talk: Talk) -> str:
     messages = sum(1 for one in talk.said if one.role != "system")
-    return f"I see {messages} messages and {sum(one.pictures for one in talk.said)} pictures."
+    pictures = sum(one.pictures for one in talk.said)
+    return f"I see {_counted(messages, 'message')} and {_counted(pictures, 'picture')}."
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
 
 
 def _sum(asked: str) -> str | None:
@@ -117,7 +122,7 @@ def _reasoning(talk: Talk, orders: Directives, asked: str) -> str:
     count = orders.number("think")
     if count is not None:
         return " ".join(f"thought{number}" for number in range(1, count + 1))
-    return f"The user wrote {len(asked.split())} words. I answer shortly." if talk.thinks else ""
+    return f"The user wrote {_counted(len(asked.split()), 'word')}. I answer shortly." if talk.thinks else ""
 
 
 def _stopped(text: str, stop: tuple[str, ...]) -> str:

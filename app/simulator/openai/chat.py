@@ -15,7 +15,7 @@ from app.simulator.openai.models import Model
 from app.simulator.openai.problems import check_key, error_body, problem, refused
 from app.simulator.openai.rules import check_window, checked
 from app.simulator.reply import Reply, encoded, sse, stream_reply
-from app.simulator.shapes import Json, as_list, as_number, as_object, as_text, objects
+from app.simulator.shapes import Json, as_list, as_number, as_object, as_text, is_object, objects
 
 if TYPE_CHECKING:
     from app.simulator.desk import Asked
@@ -36,17 +36,17 @@ class ChatCompletions:
     def answer(self, asked: Asked) -> Reply:
         """The model's answer; RefusalError if the request breaks one of OpenAI's rules."""
         check_key(asked.headers)
-        if not isinstance(asked.body, dict):
+        if not is_object(asked.body):
             raise refused("We could not parse the JSON body of your request: it must be an object.")
-        body = as_object(asked.body)
+        body = asked.body
         model = checked(body)
         talk = _talk(body, model)
         prompt = check_window(talk, body, model)
         orders = orders_of(talk)
-        status = orders.number("fail")
+        status = orders.number("fail") or (500 if "error" in orders and not body.get("stream") else None)
         if status:
             return problem(status, retry_seconds=orders.number("retry") or 7)
-        saying = Saying(think(talk, orders), body, orders, model.thinking_mode, prompt, self._clock())
+        saying = Saying(think(talk, orders), body, asked.seed, orders, model.thinking_mode, prompt, self._clock())
         reply = chat_replies.streamed(saying) if body.get("stream") else chat_replies.whole(saying)
         return directives.shaped(
             reply, orders, sse([_STREAM_ERROR])[0] if body.get("stream") else encoded(_STREAM_ERROR)
@@ -64,7 +64,7 @@ class ChatCompletions:
     def speak(self, answer: Answer, asked: Asked) -> Reply:
         """Say an answer that somebody else thought of."""
         body = as_object(asked.body)
-        saying = Saying(answer, body, directives.read(""), shows_reasoning=False, prompt=20, created=self._clock())
+        saying = Saying(answer, body, asked.seed, directives.read(""), False, prompt=20, created=self._clock())
         return chat_replies.streamed(saying) if self.streams(asked) else chat_replies.whole(saying)
 
     def as_stream(self, body: Json, asked: Asked) -> Reply:
@@ -135,9 +135,9 @@ def _tool(tool: Json) -> Tool:
 
 
 def _choice(given: object) -> tuple[str, tuple[str, ...]]:
-    if not isinstance(given, dict):
+    if not is_object(given):
         return as_text(given) or "auto", ()
-    choice = as_object(given)
+    choice = given
     if choice.get("type") == "allowed_tools":
         allowed = as_object(choice.get("allowed_tools"))
         return as_text(allowed.get("mode")), tuple(_tool(tool).name for tool in objects(allowed.get("tools")))

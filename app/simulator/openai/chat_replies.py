@@ -20,10 +20,11 @@ from app.simulator.shapes import Json, as_object, as_text, digest, dump, objects
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """An answer on its way out. `prompt` is in tokens, `created` in seconds since 1970."""
+    """An answer on its way out. `prompt` is in tokens, `created` in seconds since 1970; ids come from `seed`."""
 
     answer: Answer
     body: Json
+    seed: str
     orders: Directives
     shows_reasoning: bool
     prompt: int
@@ -32,7 +33,7 @@ class Saying:
     @property
     def identity(self) -> str:
         """The completion's id: the same request has the same."""
-        return f"chatcmpl-{digest(self.body)}"
+        return f"chatcmpl-{self.seed}"
 
     @property
     def finish(self) -> str:
@@ -48,7 +49,7 @@ class Saying:
     @property
     def head(self) -> tuple[tuple[str, str], ...]:
         """Headers that OpenAI sends with every answer."""
-        return (("x-request-id", f"req_{digest(self.body, 'request')}"), ("openai-processing-ms", "1"))
+        return (("x-request-id", f"req_{digest(self.seed, 'request')}"), ("openai-processing-ms", "1"))
 
 
 def whole(saying: Saying) -> Reply:
@@ -143,7 +144,7 @@ def _frame(saying: Saying, kind: str) -> Json:
 
 def _call(call: Call, saying: Saying, index: int) -> Json:
     function = {"name": call.name, "arguments": dump(call.arguments)}
-    return {"id": f"call_{digest(saying.body, index)}", "type": "function", "function": function}
+    return {"id": f"call_{digest(saying.seed, index)}", "type": "function", "function": function}
 
 
 def _deltas(saying: Saying) -> Iterator[tuple[Json, str | None]]:

@@ -13,7 +13,9 @@ from app.simulator.openai.tools import check_length, check_name, check_string_le
 from app.simulator.shapes import Json, as_list, as_object, as_text, kind_of, objects
 
 _ROLES = ("system", "assistant", "user", "function", "tool", "developer")
-_KEYS = frozenset("role content name tool_calls tool_call_id refusal audio function_call annotations".split())
+_KEYS = frozenset(
+    ("role", "content", "name", "tool_calls", "tool_call_id", "refusal", "audio", "function_call", "annotations")
+)
 _PARTS = {
     "system": ("text",),
     "developer": ("text",),
@@ -58,6 +60,8 @@ def _check_message(message: Json, where: str, model: Model) -> None:
     if model.own and unknown:
         raise refused(f"Unknown parameter: '{where}.{unknown[0]}'.", f"{where}.{unknown[0]}", "unknown_parameter")
     _check_content(message, role, where)
+    if model.own:
+        _check_known_keys(message, where)
     if role == "assistant" and message.get("tool_calls") is not None:
         _check_calls(message["tool_calls"], where)
     if role == "tool":
@@ -105,6 +109,17 @@ def _check_part(part: Json, allowed: tuple[str, ...], where: str) -> None:
     }.get(kind)
     if check is not None:
         check(as_object(part[kind]), where)
+
+
+def _check_known_keys(message: Json, where: str) -> None:
+    """Keys that other providers' clients add to parts and calls (cache marks, signatures) are unknown to OpenAI."""
+    for kind in ("content", "tool_calls"):
+        for index, one in enumerate(objects(message.get(kind))):
+            known = {"type", as_text(one.get("type")), "prompt_cache_breakpoint" if kind == "content" else "id"}
+            unknown = [key for key in one if key not in known]
+            if unknown:
+                param = f"{where}.{kind}[{index}].{unknown[0]}"
+                raise refused(f"Unknown parameter: '{param}'.", param, "unknown_parameter")
 
 
 def _check_image(image: Json, where: str) -> None:
@@ -163,8 +178,9 @@ def _check_calls(calls: object, where: str) -> None:
         inner, key = as_object(call.get(kind)), "arguments" if kind == "function" else "input"
         check_name(f"{place}.{kind}.name", inner.get("name"))
         if not isinstance(inner.get(key), str):
-            said = f"Invalid type for '{place}.{kind}.{key}': expected a string, but got {kind_of(inner.get(key))} instead."
-            raise refused(said, f"{place}.{kind}.{key}", "invalid_type")
+            param = f"{place}.{kind}.{key}"
+            said = f"Invalid type for '{param}': expected a string, but got {kind_of(inner.get(key))} instead."
+            raise refused(said, param, "invalid_type")
 
 
 def _check_pairing(messages: list[Json]) -> None:

@@ -19,7 +19,6 @@ from app.simulator.shapes import Json
 
 if TYPE_CHECKING:
     from app.simulator.desk import Asked
-    from app.simulator.mind.talk import Answer
 
 LISTED = ("lab", "gpt-4.1", "gpt-4.1-mini", "gpt-4o", "gpt-5-mini", "gpt-5.5", "gpt-6-sol", "o3", "deepseek-v4-pro")
 _OWN = re.compile(r"^(?:ft:)?(?:gpt-|chatgpt-|o\d)")
@@ -89,22 +88,3 @@ class OpenAIModels:
         """An error in OpenAI's words."""
         del asked
         return problem(status, message)
-
-    def streams(self, asked: Asked) -> bool:
-        """A list is no stream."""
-        del asked
-        return False
-
-    def speak(self, answer: Answer, asked: Asked) -> Reply:
-        """A list says nothing by itself."""
-        del answer, asked
-        return problem(500)
-
-    def as_stream(self, body: Json, asked: Asked) -> Reply:
-        """A list is never streamed."""
-        del asked
-        return json_reply(body)
-
-    def as_whole(self, events: list[Json]) -> Json:
-        """A list has no events."""
-        return events[0] if events else {}

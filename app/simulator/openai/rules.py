@@ -11,16 +11,48 @@ from app.simulator.openai.messages import check_messages
 from app.simulator.openai.models import Model, model_named
 from app.simulator.openai.problems import refused
 from app.simulator.openai.tools import check_length, check_response_format, check_tools
-from app.simulator.shapes import Json, as_number, as_object, as_text, dump, is_whole, kind_of
+from app.simulator.shapes import Json, as_number, as_object, as_text, is_whole, kind_of
 
 _FIELDS = frozenset(
     (
-        "messages model stream stream_options max_completion_tokens max_tokens temperature top_p presence_penalty "
-        "frequency_penalty logit_bias logprobs top_logprobs n seed stop tools tool_choice parallel_tool_calls functions "
-        "function_call response_format reasoning_effort verbosity metadata store user safety_identifier "
-        "prompt_cache_key prompt_cache_options prompt_cache_retention service_tier modalities audio prediction "
-        "web_search_options moderation"
-    ).split()
+        "messages",
+        "model",
+        "stream",
+        "stream_options",
+        "max_completion_tokens",
+        "max_tokens",
+        "temperature",
+        "top_p",
+        "presence_penalty",
+        "frequency_penalty",
+        "logit_bias",
+        "logprobs",
+        "top_logprobs",
+        "n",
+        "seed",
+        "stop",
+        "tools",
+        "tool_choice",
+        "parallel_tool_calls",
+        "functions",
+        "function_call",
+        "response_format",
+        "reasoning_effort",
+        "verbosity",
+        "metadata",
+        "store",
+        "user",
+        "safety_identifier",
+        "prompt_cache_key",
+        "prompt_cache_options",
+        "prompt_cache_retention",
+        "service_tier",
+        "modalities",
+        "audio",
+        "prediction",
+        "web_search_options",
+        "moderation",
+    )
 )
 _RANGES: dict[str, tuple[float, float]] = {
     "temperature": (0, 2),
@@ -46,8 +78,8 @@ def checked(body: Json) -> Model:
     _check_types(body)
     _check_model_limits(body, model)
     check_messages(body, model)
-    check_tools(body)
-    check_response_format(body.get("response_format"), "json" in dump(body["messages"]).lower())
+    check_tools(body, own=model.own)
+    check_response_format(body)
     _check_options(body)
     return model
 

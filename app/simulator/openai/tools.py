@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 from app.simulator.openai.problems import refused
-from app.simulator.shapes import Json, as_list, as_object, as_text, kind_of, objects
+from app.simulator.shapes import Json, as_list, as_object, as_text, dump, is_list, kind_of, objects
 
 _NAME = re.compile(r"^[a-zA-Z0-9_-]+$")
 _MOST_TOOLS = 128
 
 
-def check_tools(body: Json) -> None:
-    """`tools`, `tool_choice` and `parallel_tool_calls`; RefusalError if one breaks a rule."""
+def check_tools(body: Json, *, own: bool) -> None:
+    """`tools`, `tool_choice` and `parallel_tool_calls`; RefusalError if one breaks a rule. `own`: unknown keys are one."""
     tools = body.get("tools")
     if tools is None:
         for name in ("tool_choice", "parallel_tool_calls"):
@@ -22,20 +22,24 @@ def check_tools(body: Json) -> None:
         return
     check_length("tools", tools, 1, _MOST_TOOLS)
     for index, tool in enumerate(as_list(tools)):
+        unknown = as_object(tool).keys() - {"type", as_object(tool).get("type")}
+        if own and unknown:
+            param = f"tools[{index}].{min(unknown)}"
+            raise refused(f"Unknown parameter: '{param}'.", param, "unknown_parameter")
         _check_tool(as_object(tool), f"tools[{index}]")
     _check_choice(body.get("tool_choice"), {_name_of(tool) for tool in objects(tools)})
 
 
-def check_response_format(value: object, said_json: bool) -> None:
-    """The shape of `response_format`. `said_json`: some message contains the word JSON, which json_object needs."""
-    if value is None:
+def check_response_format(body: Json) -> None:
+    """The shape of `response_format`; RefusalError if it is wrong, or json_object without the word JSON anywhere."""
+    if body.get("response_format") is None:
         return
-    given = as_object(value)
+    given = as_object(body["response_format"])
     kind = as_text(given.get("type"))
     if kind not in ("text", "json_object", "json_schema"):
         said = f"Invalid value: '{kind}'. Supported values are: 'json_object', 'json_schema', and 'text'."
         raise refused(said, "response_format.type", "invalid_value")
-    if kind == "json_object" and not said_json:
+    if kind == "json_object" and "json" not in dump(body["messages"]).lower():
         said = "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."
         raise refused(said, "messages")
     if kind == "json_schema":
@@ -44,15 +48,18 @@ def check_response_format(value: object, said_json: bool) -> None:
 
 def check_length(name: str, value: object, least: int, most: int) -> None:
     """An array's length; RefusalError with OpenAI's own codes."""
-    if not isinstance(value, list):
+    if not is_list(value):
         raise refused(
             f"Invalid type for '{name}': expected an array of objects, but got {kind_of(value)} instead.",
             name,
             "invalid_type",
         )
-    count = len(as_list(value))
+    count = len(value)
     if count < least:
-        said = f"Invalid '{name}': empty array. Expected an array with minimum length {least}, but got an empty array instead."
+        said = (
+            f"Invalid '{name}': empty array. Expected an array with minimum length {least}, "
+            "but got an empty array instead."
+        )
         raise refused(said, name, "empty_array")
     if count > most:
         said = (

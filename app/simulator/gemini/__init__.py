@@ -1,0 +1,1 @@
+"""Google's generateContent family: proto-JSON, rules, thought signatures, replies and models."""
