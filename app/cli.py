@@ -39,9 +39,9 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; its exit status is 0, 1 if it failed, 2 if the settings or the command line are wrong."""
-    from app.settings.errors import SettingsError
-
     given = parser().parse_args(arguments)
+    from app.settings.errors import SettingsError  # after --version and --help, which need nothing of it
+
     try:
         return given.run(given)
     except SettingsError as error:

@@ -125,15 +125,20 @@ async def _ask(upstream: Upstream) -> Answer | str:
 
 
 def _request(upstream: Upstream) -> tuple[str, dict[str, str]]:
+    from app.upstreams.gemini import gemini
+    from app.upstreams.openai import openai
+
     key = upstream.api_key.get_secret_value() if upstream.api_key else ""
     match upstream.kind:
         case "openai":
-            return f"{upstream.base_url}/models", {"authorization": f"Bearer {key}"} if key else {}
+            base = openai(upstream.name, upstream.base_url).base_url
+            return f"{base}/models", {"authorization": f"Bearer {key}"} if key else {}
         case "anthropic":
             headers = {"anthropic-version": "2023-06-01"}
             return f"{upstream.base_url}/v1/models", headers | ({"x-api-key": key} if key else {})
         case "gemini":
-            return f"{upstream.base_url}/v1beta/models", {"x-goog-api-key": key} if key else {}
+            base = gemini(upstream.name, upstream.base_url).base_url
+            return f"{base}/models", {"x-goog-api-key": key} if key else {}
 
 
 def _skew(response: httpx2.Response) -> float | None:

@@ -15,12 +15,14 @@ from collections.abc import Sequence
 import msgspec
 
 from app.chat.model import Loss, Message, Part, Text, ToolCall, ToolResult
+from app.context.known import Known
 from app.context.plan import Decision, Draft
+from app.context.policy import Policy
 
 INTERRUPTED = "[no result: interrupted]"
 
 
-def mend(draft: Draft) -> Draft:
+def mend(draft: Draft, known: Known, policy: Policy) -> Draft:
     """The draft with calls and results paired. A chat that is in order keeps its very messages."""
     messages = draft.chat.messages
     if not any(type(part) in (ToolCall, ToolResult) for message in messages for part in message.parts):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import msgspec
+
+from app.errors import ClientError
 
 
 class Policy(msgspec.Struct, frozen=True):
@@ -23,3 +26,61 @@ class Policy(msgspec.Struct, frozen=True):
     chain: Literal["auto", "never"] = "auto"
     strict: bool = False
     off: bool = False
+
+
+NUMBERS = (
+    "fold_at_tokens",
+    "fold_to_tokens",
+    "keep_recent",
+    "heavy_tool_tokens",
+    "tool_result_tokens",
+    "tool_text_tokens",
+    "fetch_rows_limit",
+    "summary_tokens",
+    "min_retention",
+)
+PER_REQUEST = frozenset((*NUMBERS, "session", "profile", "chain", "off", "memory"))
+_DEFAULTS = Policy()
+_AGENT = Policy(profile="agent", fold_at_tokens=100_000, fold_to_tokens=50_000)
+
+
+def policy_of(
+    settings: Mapping[str, Any], route: Mapping[str, Any], request: Mapping[str, Any], *, agent: bool
+) -> Policy:
+    """The policy of one request: what it says itself, else its route, else the settings, else the profile's default.
+
+    Args:
+        request: the body's `foldline` object.
+        agent: whether the request carries tools, which is what `auto` goes by.
+
+    Raises ClientError for an unknown name or a value of the wrong kind in `request`.
+    """
+    if not (settings or route or request):
+        return _AGENT if agent else _DEFAULTS
+    for name in request:
+        if name not in PER_REQUEST:
+            raise ClientError(
+                f"foldline.{name} is not an option. There are: {', '.join(sorted(PER_REQUEST))}.", param=f"foldline.{name}"
+            )
+    profile = request.get("profile") or route.get("profile") or settings.get("profile") or "auto"
+    if profile not in ("auto", "chat", "agent"):
+        raise ClientError("foldline.profile must be auto, chat or agent.", param="foldline.profile")
+    start = _AGENT if profile == "agent" or (profile == "auto" and agent) else _DEFAULTS
+    values = {name: value for source in (settings, route) for name, value in source.items() if name in NUMBERS}
+    values |= {name: _number(name, request[name]) for name in NUMBERS if name in request}
+    if "fold_at_tokens" in values and "fold_to_tokens" not in values:
+        values["fold_to_tokens"] = values["fold_at_tokens"] // 2
+    if (chain := request.get("chain", "auto")) not in ("auto", "never"):
+        raise ClientError('foldline.chain must be "auto" or "never".', param="foldline.chain")
+    if not isinstance(off := request.get("off", False), bool):
+        raise ClientError("foldline.off must be true or false.", param="foldline.off")
+    return msgspec.structs.replace(start, chain=chain, off=off, **values)
+
+
+def _number(name: str, value: Any) -> int | float:
+    whole = name != "min_retention"
+    right = isinstance(value, int if whole else int | float) and not isinstance(value, bool) and value >= 0
+    if not right or (not whole and value > 1):
+        kind = "a whole number of at least 0" if whole else "a share between 0 and 1"
+        raise ClientError(f"foldline.{name} must be {kind}.", param=f"foldline.{name}")
+    return value

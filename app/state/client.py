@@ -1,6 +1,7 @@
 """The link over redis-py's own clients: for a cluster, whose routing is theirs to do, and for fakeredis.
 
-A node that fails is not waited for: the trip fails, and the cluster's map is read again in the background for the next one.
+A node that fails is not waited for: the trip fails, and the cluster's map is read again in the background for the
+next one.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
+from redis import exceptions as errors
 from redis.asyncio import Redis
 from redis.asyncio.cluster import RedisCluster
-from redis import exceptions as errors
 
 from app.state.lean import CONNECTIONS, POOL_WAIT
 from app.state.link import BusyError, Command
@@ -107,12 +108,12 @@ class ClusterLink(ClientLink):
             await asyncio.shield(self._read_map())
         try:
             return await super()._trip(commands)
-        except (errors.ConnectionError, errors.TimeoutError):
+        except (errors.ConnectionError, errors.TimeoutError, asyncio.CancelledError):
             self._read_map()
             raise
-        except asyncio.CancelledError:
+        except errors.RedisClusterException as error:
             self._read_map()
-            raise
+            raise errors.ConnectionError(str(error)) from None
 
     async def scan(self, pattern: str) -> AsyncIterator[bytes]:
         """See `Link`."""
@@ -121,7 +122,7 @@ class ClusterLink(ClientLink):
         for node in self._client.get_primaries():
             cursor: Any = "0"
             while True:
-                reply = await self._client.execute_command(
+                reply: Any = await self._client.execute_command(
                     "SCAN", cursor, "MATCH", pattern, "COUNT", 500, target_nodes=node
                 )
                 # By node it answers {name: (cursor, keys)} or, for one node, the pair itself.
@@ -144,11 +145,14 @@ class ClusterLink(ClientLink):
         return self._reading
 
     async def _read_map_once(self) -> None:
-        if self._known:
-            await self._client.nodes_manager.initialize()
-        else:
-            await self._client.initialize()
-            self._known = True
+        try:
+            if self._known:
+                await self._client.nodes_manager.initialize()
+            else:
+                await self._client.initialize()
+                self._known = True
+        except errors.RedisClusterException as error:
+            raise errors.ConnectionError(str(error)) from None
 
 
 def _outcome_is_seen(task: asyncio.Task[None]) -> None:

@@ -1,20 +1,20 @@
 """A URL becomes one Link: the lean one for single servers, redis-py's client for a cluster and for fakeredis.
 
-redis-py's own defaults let a request hang for a minute on a silent server. Here every form gets the same short timeouts,
-no retries inside redis-py, and RESP2, in which a server never speaks unasked.
+redis-py's own defaults let a request hang for a minute on a silent server. Here every form gets the same short
+timeouts, no retries inside redis-py, and RESP2, in which a server never speaks unasked.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from redis import exceptions as errors
 from redis.asyncio.cluster import ClusterNode, RedisCluster
 from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import MasterNotFoundError, Sentinel
 from redis.backoff import NoBackoff
-from redis import exceptions as errors
 
 from app.state.client import ClusterLink, MemoryLink
 from app.state.embedded import open_embedded
@@ -72,14 +72,15 @@ def settings(place: Place, options: Mapping[str, Any], timeout: float) -> dict[s
 
 
 def _connector(place: Place, options: Mapping[str, Any], timeout: float) -> Connector:
-    chosen = settings(place, options, timeout) | {"db": place.db}
+    chosen = settings(place, options, timeout)
+    chosen["db"] = place.db
     if place.kind == "unix":
 
         async def unix() -> Handover:
             return UnixHandover(path=place.path, **chosen)
 
         return unix
-    kind = TlsHandover if place.tls else TcpHandover
+    kind: Callable[..., Handover] = TlsHandover if place.tls else TcpHandover
     if not place.tls:
         chosen = {name: value for name, value in chosen.items() if not name.startswith("ssl_")}
     if place.kind == "sentinel":
@@ -99,11 +100,12 @@ def _connector(place: Place, options: Mapping[str, Any], timeout: float) -> Conn
 
 
 class Masters:
-    """Asks all sentinels at once who the master is; the first good answer counts, so a silent sentinel costs nothing."""
+    """Asks all sentinels at once who the master is; the first good answer counts: a silent sentinel costs nothing."""
 
     def __init__(self, place: Place, options: Mapping[str, Any], timeout: float) -> None:
         self._name = place.master
-        chosen = settings(Place(kind="sentinel"), options, timeout) | {"retry": Retry(NoBackoff(), 0)}
+        chosen = settings(Place(kind="sentinel"), options, timeout)
+        chosen["retry"] = Retry(NoBackoff(), 0)
         if place.tls:
             chosen["ssl"] = True
         else:
@@ -135,7 +137,8 @@ class Masters:
 
     async def _ask(self, host: tuple[str, int]) -> tuple[str, int]:
         async with Sentinel([host], sentinel_kwargs=self._chosen) as sentinel:
-            return await sentinel.discover_master(self._name)
+            found: tuple[str, int] = await sentinel.discover_master(self._name)
+            return found
 
 
 def _cluster(place: Place, options: Mapping[str, Any], timeout: float, connections: int) -> Link:

@@ -137,7 +137,8 @@ def _decode(name: str, text: str) -> bytes:
         ) from None
     if len(key) != 32:
         raise ValueError(
-            f"ENCRYPTION_KEYS: the key {name!r} has {len(key)} bytes, AES-256 needs 32; make one with: openssl rand -base64 32"
+            f"ENCRYPTION_KEYS: the key {name!r} has {len(key)} bytes, AES-256 needs 32; "
+            "make one with: openssl rand -base64 32"
         )
     return key
 

@@ -1,13 +1,14 @@
 """The embedded store: a Valkey server as a supervised child process on a private unix socket.
 
-Whoever opens a directory first starts the server, all others adopt it: a server that answers on the socket is used as it
-is. The server itself holds the lock on the directory (it inherits the locked file), so a directory never has two servers,
-however they or their parents die. A thread keeps watch with one silent connection; when that ends, the server is gone,
-and the thread adopts or starts the next one.
+Whoever opens a directory first starts the server, all others adopt it: a server that answers on the socket is used as
+it is. The server itself holds the lock on the directory (it inherits the locked file), so a directory never has two
+servers, however they or their parents die. A thread keeps watch with one silent connection; when that ends, the server
+is gone, and the thread adopts or starts the next one.
 
-A parent that is killed must leave no orphan. PR_SET_PDEATHSIG would follow the thread that forked rather than the process, and
-exists on Linux only; so a second child, one shell that reads from a pipe, outlives us by a moment: the pipe's end is our
-end, and it then stops the server. State survives: every write is in the append-only file within a second.
+A parent that is killed must leave no orphan. PR_SET_PDEATHSIG would follow the thread that forked rather than the
+process, and exists on Linux only; so a second child, one shell that reads from a pipe, outlives us by a moment: the
+pipe's end is our end, and it then stops the server. State survives: every write is in the append-only file within a
+second.
 """
 
 from __future__ import annotations

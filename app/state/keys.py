@@ -1,9 +1,9 @@
 """Every key and field spelled once, with its hash tag and lifetime.
 
-    fl1:{tenant.root}:s        hash    checkpoints by address, and the fields below          SESSION_TTL, renewed by each turn
-    fl1:{tenant.root}:t:<id>   string  the record of one turn                                7 days, or SESSION_TTL if shorter
-    fl1:{tenant.root}:l:<name> string  a lease: its holder's token                           the lease's own
-    fl1:secret                 string  the server's secret, where none is set                for ever
+    fl1:{tenant.root}:s         hash    checkpoints by address, and the fields below   SESSION_TTL from the last turn
+    fl1:{tenant.root}:t:<id>    string  the record of one turn                         7 days, or SESSION_TTL if shorter
+    fl1:{tenant.root}:l:<name>  string  a lease: its holder's token                    the lease's own
+    fl1:secret                  string  the server's secret, where none is set         for ever
 
 The braces are the cluster's hash tag: all that belongs to a session shares one slot, and the tenant is part of it.
 """
@@ -18,12 +18,12 @@ PREFIX = "fl1:"
 SECRET = PREFIX + "secret"
 EVERY_SESSION = PREFIX + "{*}:s"
 
-# Fields of the session hash. An address has 16 bytes, so no address is ever one of these.
+# Fields of the session hash. An address has 16 bytes, and no other field has.
+ADDRESS_BYTES = 16
 EPOCH = b"e"  # random, made with the hash: tells a cache that the session it knew is gone
 VERSION = b"v"  # random, new with every write: tells a cache that somebody else wrote
 MEMORY = b"m"  # sticky memory, JSON
 INFO = b"i"  # what the list of sessions shows, msgpack
-TURN = b"t:"  # + turn id: the turns whose records must go when the session is forgotten
 
 TURN_SECONDS = 7 * 24 * 3600
 
@@ -53,8 +53,8 @@ class Session(msgspec.Struct, frozen=True):
         return f"fl1:{{{self.tenant}.{self.root}}}:s"
 
     def turn_key(self, turn_id: str) -> str:
-        """The record of one turn."""
-        return f"fl1:{{{self.tenant}.{self.root}}}:t:{turn_id}"
+        """The record of one turn: the tag, then the turn's field."""
+        return f"fl1:{{{self.tenant}.{self.root}}}:{turn_field(turn_id)}"
 
     def lease_key(self, name: str) -> str:
         """The lease called `name`."""
@@ -71,3 +71,9 @@ class Session(msgspec.Struct, frozen=True):
         """Whose hash `key` is; None if it is another kind of key."""
         found = _TAG.fullmatch(key.decode("ascii", "replace"))
         return Session(tenant=found[1], root=found[2]) if found else None
+
+
+def turn_field(turn_id: str) -> str:
+    """The field that notes a turn in the session's hash, so that its record goes when the session is forgotten."""
+    field = f"t:{turn_id}"
+    return field if len(field.encode()) != ADDRESS_BYTES else field + ":"

@@ -1,7 +1,7 @@
 """The lean link to one server: redis-py connects, signs in and names itself; then hiredis packs and reads.
 
-redis-py's own pipeline costs several times the CPU of the trip itself. So its `Connection` is used for what it does well
-(TCP, TLS, unix sockets, AUTH, SELECT, CLIENT SETNAME), and its transport is handed to a protocol of a few lines. A
+redis-py's own pipeline costs several times the CPU of the trip itself. So its `Connection` is used for what it does
+well (TCP, TLS, unix sockets, AUTH, SELECT, CLIENT SETNAME), and its transport is handed to a protocol of a few lines. A
 connection serves one trip at a time and is dropped on any error, timeout or cancellation: no reply can ever reach the
 wrong caller.
 """
@@ -14,8 +14,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import hiredis
-from redis.asyncio.connection import AbstractConnection, Connection, SSLConnection, UnixDomainSocketConnection
 from redis import exceptions as errors
+from redis.asyncio.connection import AbstractConnection, Connection, SSLConnection, UnixDomainSocketConnection
 
 from app.state.link import ERRORS, BusyError, Command
 
@@ -25,6 +25,7 @@ POOL_WAIT = 0.2  # seconds
 IDLE_SECONDS = 60.0
 
 _NOTHING = object()
+_pack: Callable[[Command], bytes] = hiredis.pack_command  # pyright: ignore - its stub says a tuple of one, and no result
 
 
 class Handover(AbstractConnection):
@@ -174,7 +175,7 @@ class LeanLink:
     async def run(self, *commands: Command, within: float | None = None) -> list[Any]:
         """See `Link`. A line that had been used before may turn out dead: then, once, a fresh one is tried."""
         limit = self._timeout if within is None else within
-        packed = b"".join([hiredis.pack_command(command) for command in commands])
+        packed = b"".join([_pack(command) for command in commands])
         if self._slots.locked():
             deadline = time.monotonic() + limit
             await self._wait_for_slot(min(POOL_WAIT, limit))
@@ -213,7 +214,7 @@ class LeanLink:
         except TimeoutError:
             raise errors.TimeoutError("connecting took too long") from None
         replies = await line.trip(packed, wanted, max(limit - (time.monotonic() - began), 0.001))
-        if line.read_only or any(isinstance(reply, errors.BusyLoadingError) for reply in replies):
+        if line.read_only:
             self._distrust(line)
         else:
             self._put(line)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 
 from app.state.guard import Away, GuardedLink
@@ -30,7 +30,7 @@ _LONGEST_PAUSE = 0.1  # seconds between two looks
 @asynccontextmanager
 async def lease(
     link: GuardedLink, key: str, token: str, lease_seconds: float, wait_seconds: float
-) -> AsyncIterator[bool]:
+) -> AsyncGenerator[bool]:
     """Hold `key` for `token` while the body runs, renewed every third of its life; True if it is held.
 
     After `wait_seconds`, or at once if the store is away, the body runs without it (False).

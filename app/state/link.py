@@ -18,8 +18,8 @@ class BusyError(errors.ConnectionError):
 class Link(Protocol):
     """A way to one store. Every key of one `run` must lie in one slot.
 
-    A command that the server refuses has its error, a `redis.exceptions.RedisError`, in its place among the replies. What
-    concerns the whole trip is raised: `redis.exceptions.ConnectionError`, `TimeoutError` and their kinds.
+    A command that the server refuses has its error, a `redis.exceptions.RedisError`, in its place among the replies.
+    What concerns the whole trip is raised: `redis.exceptions.ConnectionError`, `TimeoutError` and their kinds.
     Status replies are not uniform (`b"OK"` or True), nor is PEXPIRE's (1 or True): do not compare them by identity.
     """
 

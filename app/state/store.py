@@ -18,7 +18,7 @@ from app.state.cache import LIMIT, Cache
 from app.state.connect import open_link
 from app.state.crypto import Seal, make_seal
 from app.state.guard import Away, GuardedLink
-from app.state.keys import EPOCH, EVERY_SESSION, INFO, MEMORY, SECRET, TURN, TURN_SECONDS, VERSION, Session
+from app.state.keys import EPOCH, EVERY_SESSION, INFO, MEMORY, SECRET, TURN_SECONDS, VERSION, Session, turn_field
 from app.state.lease import lease
 from app.state.link import Command, is_wrong_type, reason
 
@@ -28,9 +28,8 @@ _PAUSES = (0.5, 5.0)  # seconds between tries to reach a store that was away at 
 _FORGET = """if redis.call('TYPE', KEYS[1]).ok ~= 'hash' then return redis.call('DEL', KEYS[1]) end
 local gone = 0
 for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
-  if string.sub(field, 1, 2) == 't:' and #field ~= 16 then
-    gone = gone + redis.call('DEL', ARGV[1] .. field)
-  elseif #field == 16 then gone = gone + 1 end
+  if #field == 16 then gone = gone + 1
+  elseif string.sub(field, 1, 2) == 't:' then gone = gone + redis.call('DEL', ARGV[1] .. field) end
 end
 return gone + redis.call('DEL', KEYS[1])"""
 
@@ -250,7 +249,7 @@ class Store:
     async def turn(self, session: Session, turn_id: str) -> bytes | None:
         """The record of a turn, None if there is none (any more)."""
         value = await self._ask(("GET", session.turn_key(turn_id)))
-        return self._open(session, TURN + turn_id.encode(), value) if value else None
+        return self._open(session, turn_field(turn_id).encode(), value) if value else None
 
     async def sessions(self, limit: int = 100) -> list[tuple[Session, SessionInfo]]:
         """Some `limit` sessions of all tenants, the last used first. Walks the keys; there is no index to keep."""
@@ -345,7 +344,7 @@ class Store:
             ("HMGET", key, EPOCH, VERSION),
         ]
         if turn_id:
-            name = TURN + turn_id.encode()
+            name = turn_field(turn_id).encode()
             fields += (name, b"")
             commands.append(("SET", session.turn_key(turn_id), close(session, name, turn), "PX", self._turn_ttl))
         commands += (("HSET", key, *fields), ("PEXPIRE", key, self._ttl))
@@ -457,9 +456,9 @@ class Store:
         if not self.secret_is_temporary:
             return await self.status() is None
         try:
-            await self._ask(("SET", SECRET, self._secret, "NX"))
-            kept = await self._ask(("GET", SECRET))
-        except StateError:
+            # A read-only replica refuses the first and answers the second.
+            kept = (await self._link.trip(("SET", SECRET, self._secret, "NX"), ("GET", SECRET)))[1]
+        except Away:
             return False
         if not isinstance(kept, bytes) or not kept:
             return False

@@ -1,1 +1,1 @@
-"""The door: FastAPI, the hot routes, tenants, health."""
+"""The door: FastAPI for what people manage, plain ASGI for what clients chat through."""

@@ -131,6 +131,10 @@ class Wire(Protocol):
         """A provider's error answer, understood."""
         ...
 
-    def restore(self, message: Message, sealed: bytes) -> Message:
-        """The assistant message as the provider itself wrote it, from what `Reader.sealed` kept."""
+    def restore(self, message: Message, sealed: bytes, in_loop: bool) -> Message:
+        """The assistant message as the provider itself wrote it, from what `Reader.sealed` kept.
+
+        `in_loop`: no plain user message stands after it, so it belongs to the tool loop that is running. Gives the very
+        same message if nothing was missing.
+        """
         ...

@@ -47,7 +47,7 @@ class Gemini:
         """Gemini's error answer, understood."""
         return failure(status, headers, body)
 
-    def restore(self, message: Message, sealed: bytes) -> Message:
+    def restore(self, message: Message, sealed: bytes, in_loop: bool) -> Message:
         """The assistant message as Gemini's own parts, signatures and call ids in place."""
         return restore(message, sealed)
 

@@ -44,9 +44,9 @@ class OpenAIChat:
         """A provider's error answer, understood."""
         return failure(status, headers, body)
 
-    def restore(self, message: Message, sealed: bytes) -> Message:
+    def restore(self, message: Message, sealed: bytes, in_loop: bool) -> Message:
         """The assistant message with the fields that the client dropped."""
-        return restore(message, sealed)
+        return restore(message, sealed, in_loop)
 
 
 OPENAI_CHAT = OpenAIChat()

@@ -6,7 +6,7 @@ between the raw slices of the rest; messages from other formats are written anew
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -212,32 +212,25 @@ def _tools(tools: tuple[Tool, ...], losses: list[Loss]) -> list[Any]:
     return written
 
 
-def restore(message: Message, sealed: bytes) -> Message:
+def restore(message: Message, sealed: bytes, in_loop: bool) -> Message:
     """The assistant message with the fields that the client dropped: reasoning, signatures on calls.
 
     `sealed` is {"message": {…}, "calls": [{…} | null, …]} as ChunkReader.sealed wrote it. Fields that the client did
-    send stay as they are.
+    send stay as they are; plain reasoning goes back only inside the running tool loop (names.LOOP_ONLY).
     """
     kept = as_object(ANYTHING.decode(sealed))
-    body: dict[str, Any] = {}
+    added = {
+        name: value for name, value in as_object(kept.get("message")).items() if in_loop or name not in LOOP_ONLY
+    }
+    body: dict[str, Any]
     if message.native and message.native.wire == NAME:
         body = msgspec.json.decode(message.native.body, type=dict[str, Any])
     else:
         body = _assistant(message.parts) or {"role": "assistant", "content": ""}
-    added: Mapping[str, Any] = as_object(kept.get("message"))
     restored = body | {name: value for name, value in added.items() if body.get(name) is None}
     calls = [as_object(call) for call in as_list(body.get("tool_calls"))]
-    extras = as_list(kept.get("calls"))
-    for index, extra in enumerate(extras[: len(calls)]):
+    for index, extra in enumerate(as_list(kept.get("calls"))[: len(calls)]):
         calls[index] = as_object(extra) | calls[index]
     if calls:
         restored["tool_calls"] = calls
     return message if restored == body else message.carrying(Native(NAME, restored))
-
-
-def without_loop_fields(sealed: bytes) -> bytes:
-    """`sealed` as it goes back outside the running tool loop (see names.LOOP_ONLY); empty if nothing is left."""
-    kept = as_object(ANYTHING.decode(sealed))
-    message = {name: value for name, value in as_object(kept.get("message")).items() if name not in LOOP_ONLY}
-    calls = as_list(kept.get("calls"))
-    return to_json({"message": message, "calls": calls}) if message or any(calls) else b""

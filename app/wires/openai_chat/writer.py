@@ -22,7 +22,7 @@ class ChunkWriter:
     """Writes a stream of chunks."""
 
     content_type = "text/event-stream; charset=utf-8"
-    keepalive = b": keep-alive\n\n"
+    keepalive = b": keep-alive\n"
 
     def __init__(self, chat: Chat, stamp: Stamp) -> None:
         self._chat = chat

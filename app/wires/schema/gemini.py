@@ -221,7 +221,7 @@ class _Rewriting:
     def single(self, flat: dict[str, Any], kind: str, depth: int, refs: tuple[str, ...]) -> dict[str, Any]:
         """A schema of one type ("" is any): only the keywords that mean something for it."""
         for key in (*DROPPED[""], *(DROPPED.get(kind, ()) if kind else ())):
-            if flat.get(key) not in (None, False):
+            if flat.get(key) and not (key == "propertyNames" and _is_any_name(flat[key])):
                 self.lose(f"Gemini has no `{key}`: it was dropped.")
         notes: list[str] = []
         result: dict[str, Any] = {"type": kind} if kind else {}
@@ -319,7 +319,8 @@ class _Rewriting:
             value = flat.get(key)
             if value in (None, False, "") or (key == "format" and value in FORMATS):
                 continue
-            self.lose(f"Gemini has no such `{key}`: it is told in the description instead of enforced.")
+            if key != "format" or kind == "string":  # int32, double and the like only say how a number is stored
+                self.lose(f"Gemini has no such `{key}`: it is told in the description instead of enforced.")
             told.append(_note(key, value))
         told.append(_note("default", flat.get("default")))
         note = "; ".join(filter(None, told))
@@ -332,6 +333,11 @@ class _Rewriting:
 
 def _shapes(branch: Any) -> bool:
     return isinstance(branch, Mapping) and any(key in branch for key in SHAPES)
+
+
+def _is_any_name(names: Any) -> bool:
+    """Every property name is a string: some generators write so for each map, and it excludes nothing."""
+    return names in ({}, {"type": "string"})
 
 
 def _note(key: str, value: Any) -> str:

@@ -1,0 +1,82 @@
+"""What all turns share: the store, the routes, the transport, the numbers, who watches."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from app.context.plan import Step
+from app.context.steps import STEPS
+from app.engine.routing import Routes
+from app.observe import TurnDetails
+from app.state.store import Store
+from app.upstreams.layers import RetryBudget
+from app.upstreams.transport import Transport
+
+
+class Observer(Protocol):
+    """Is told of every turn when it is over."""
+
+    def turn(self, details: TurnDetails) -> None:
+        """Take note."""
+        ...
+
+
+class Inflight:
+    """How many turns run, and whether new ones are still taken (readiness)."""
+
+    __slots__ = ("draining", "open")
+
+    def __init__(self) -> None:
+        self.open = 0
+        self.draining = False
+
+
+class Engine:
+    """Everything that a turn needs. Time and ids come in as arguments, so that tests can fix them.
+
+    Args:
+        policy: the settings' policy numbers, by name; routes and requests override them.
+        max_retries: further tries of one request at one upstream.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        routes: Routes,
+        transport: Transport,
+        policy: Mapping[str, Any] | None = None,
+        max_retries: int = 2,
+        strict: bool = False,
+        observers: tuple[Observer, ...] = (),
+        steps: tuple[Step, ...] = STEPS,
+        clock: Callable[[], float] = time.time,
+        new_id: Callable[[], str] = lambda: secrets.token_hex(12),
+        sleep: Callable[[float], Any] = asyncio.sleep,
+    ) -> None:
+        self.store = store
+        self.routes = routes
+        self.transport = transport
+        self.policy: Mapping[str, Any] = policy or {}
+        self.max_retries = max_retries
+        self.strict = strict
+        self.observers = observers
+        self.steps = steps
+        self.clock = clock
+        self.new_id = new_id
+        self.sleep = sleep
+        self.inflight = Inflight()
+        self._budgets = {name: RetryBudget() for name in routes.upstreams}
+
+    def budget(self, upstream: str) -> RetryBudget:
+        """The upstream's own retry budget."""
+        return self._budgets[upstream]
+
+    def observe(self, details: TurnDetails) -> None:
+        """Tell all observers. One that fails does not stop the others, nor the turn."""
+        for observer in self.observers:
+            observer.turn(details)

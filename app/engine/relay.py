@@ -1,0 +1,140 @@
+"""Brings one answer from the provider to the client, as bytes where both speak the same, as events where not.
+
+A chunk goes out the moment it came. The turn is remembered before the bytes that end the answer go out, so that a client
+that asks again at once is recognised by every worker.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from app.chat.events import Event, Failed
+from app.chat.reply import Reply
+from app.engine.sending import Sent
+from app.errors import ProxyError, UpstreamError
+from app.upstreams.headers import returned
+from app.wires.wire import Reader
+
+if TYPE_CHECKING:
+    from app.engine.turn import Turn
+
+EVENT_STREAM = "text/event-stream"
+
+
+class Relay:
+    """One answer on its way. `unusable` says that the model's output was of no use and asking again may help."""
+
+    def __init__(self, turn: Turn, sent: Sent) -> None:
+        self.turn = turn
+        self.sent = sent
+        self.reply = Reply()
+        self.unusable = False
+        self._client = turn.request.wire
+        upstream = sent.candidate.upstream
+        self._same = upstream.wire.name == self._client.name
+        self._type = sent.answer.headers.get("content-type", "application/json")
+        self._streamed = self._type.startswith(EVENT_STREAM)
+        self.reader: Reader = upstream.wire.reader(sent.chat, self._streamed)
+        self._tail = b""
+        self._remembered = False
+
+    async def run(self) -> None:
+        """Until the answer is complete. Raises UpstreamError if it breaks, whether or not bytes went out before."""
+        stream = self.turn.chat.stream
+        if not self._same or self._streamed != (stream and self.turn.chat.framing == "sse"):
+            if self._same and stream and self.turn.chat.framing == "array" and not self._streamed:
+                await self._pass_stream()  # a JSON array is this client's own form of a stream
+            else:
+                await self._translate()
+        elif stream:
+            await self._pass_stream()
+        else:
+            await self._pass_whole()
+
+    async def _pass_whole(self) -> None:
+        data = await self.sent.answer.read()
+        self._take([*self.reader.feed(data), *self.reader.close()])
+        if self.reply.failed and data.lstrip()[:1] != b"{":
+            self._broke()
+        await self._remember()
+        await self.turn.whole(self._type, self._headers(), data, self._counted())
+
+    async def _pass_stream(self) -> None:
+        out = self.turn.out
+        async for data in self.sent.answer.chunks():
+            self._take(self.reader.feed(data))
+            if self.reply.failed and not out.started:
+                self._broke()
+            if self.reply.finished:
+                await self._remember()
+            if not out.started:
+                await self.turn.begin(self._type, self._headers())
+            self._tail = data[-4:]
+            await out.send(data)
+        self._take(self.reader.close())
+        if self.reply.failed:
+            if not self._said_itself():
+                self._broke()
+            self.turn.failed_in_stream(self.reply.failed.error)
+        await self._remember()
+        await out.end()
+
+    async def _translate(self) -> None:
+        out, writer = self.turn.out, self.turn.writer
+        async for data in self.sent.answer.chunks():
+            await self._write(self.reader.feed(data))
+        await self._write(self.reader.close())
+        await self._remember()
+        last = writer.close()
+        if not self.turn.chat.stream:
+            await self.turn.whole(writer.content_type, self._headers(), last, self._counted())
+            return
+        if not out.started:
+            await self.turn.begin(writer.content_type, self._headers())
+        await out.send(last)
+        await out.end()
+
+    async def _write(self, events: list[Event]) -> None:
+        if not events:
+            return
+        self._take(events)
+        if self.reply.failed:
+            self._broke()
+        if data := b"".join(map(self.turn.writer.write, events)):
+            if not self.turn.out.started:
+                await self.turn.begin(self.turn.writer.content_type, self._headers())
+            self._tail = data[-4:]
+            await self.turn.out.send(data)
+
+    def broken(self, error: ProxyError) -> bytes:
+        """The error inside a stream that has begun; a half event before it is ended first."""
+        open_event = self._tail and not self._tail.endswith((b"\n\n", b"\r\n\r\n", b"\r\r"))
+        joint = b"\n\n" if open_event and self.turn.chat.framing == "sse" else b""
+        return joint + self.turn.writer.fail(error)
+
+    def _take(self, events: list[Event]) -> None:
+        for event in events:
+            self.reply.add(event)
+
+    def _said_itself(self) -> bool:
+        """Whether the provider's own error event went through to a client of the same format: no second one then."""
+        failed = self.reply.failed
+        return failed is not None and isinstance(failed.error, UpstreamError) and bool(failed.error.wire)
+
+    def _broke(self) -> None:
+        failed = self.reply.failed
+        error = failed.error if isinstance(failed, Failed) else UpstreamError("The provider's answer broke off.")
+        self.unusable = bool(error.code) and isinstance(error, UpstreamError) and not error.wire
+        raise error
+
+    async def _remember(self) -> None:
+        if not self._remembered:
+            self._remembered = True
+            await self.turn.remember(self)
+
+    def _headers(self) -> dict[str, str]:
+        return returned(self.sent.answer.headers, self._same)
+
+    def _counted(self) -> int:
+        """Prompt tokens as the provider counted them, 0 if it did not."""
+        return self.reply.usage.input if self.reply.usage else 0

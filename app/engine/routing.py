@@ -1,0 +1,55 @@
+"""Which upstream serves a model, under which name, and which come next when it cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+import msgspec
+
+from app.errors import ClientError
+from app.upstreams.upstream import Upstream
+
+
+class Route(msgspec.Struct, frozen=True):
+    """Models that match `match` go to `upstream`, asked for as `model` (by default under the client's own name)."""
+
+    match: str
+    upstream: str
+    model: str = ""
+    fallbacks: tuple[str, ...] = ()
+    policy: Mapping[str, Any] = {}
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """An upstream to try, and the model to ask it for."""
+
+    upstream: Upstream
+    model: str
+
+
+class Routes:
+    """The routes, first match first."""
+
+    def __init__(self, routes: Sequence[Route], upstreams: Mapping[str, Upstream]) -> None:
+        self._routes = tuple(routes)
+        self.upstreams = dict(upstreams)
+
+    def pick(self, model: str) -> tuple[list[Candidate], Mapping[str, Any]]:
+        """The candidates in order, and the route's own policy numbers. Raises ClientError if no route takes it."""
+        route = self._find(model)
+        if route is None:
+            raise ClientError(f"No route takes the model {model!r}.", kind="model_not_found", param="model")
+        candidates = [Candidate(self.upstreams[route.upstream], route.model or model)]
+        for fallback in route.fallbacks:
+            other = self._find(fallback)
+            if other is not None:
+                candidates.append(Candidate(self.upstreams[other.upstream], other.model or fallback))
+        return candidates, route.policy
+
+    def _find(self, model: str) -> Route | None:
+        for route in self._routes:
+            if (route.match == "*" or fnmatchcase(model, route.match)) and route.upstream in self.upstreams:
+                return route
+        return None

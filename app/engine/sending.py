@@ -1,0 +1,117 @@
+"""Sends one turn's chat to its candidates, first to last, until one begins to answer."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+
+import msgspec
+
+from app.chat.model import Chat, Loss
+from app.context.known import Checkpoint
+from app.engine.engine import Engine
+from app.engine.restoring import restored
+from app.engine.routing import Candidate
+from app.errors import ClientError, UpstreamError
+from app.upstreams.headers import forwarded
+from app.upstreams.layers import delay, worth_retrying
+from app.upstreams.transport import Answer
+from app.upstreams.upstream import Credential
+
+FALLS_BACK = frozenset(("upstream_failed", "overloaded", "timeout", "rate_limited", "out_of_quota", "unavailable"))
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """A provider that has begun to answer.
+
+    Args:
+        chat: as that provider got it.
+        size: bytes of the body that went out; `untouched` if those were the client's own.
+        put_back: assistant turns restored from checkpoints.
+    """
+
+    candidate: Candidate
+    chat: Chat
+    answer: Answer
+    size: int
+    untouched: bool
+    put_back: int
+    losses: tuple[Loss, ...] = ()
+
+
+class Sender:
+    """Sends. `attempts` counts every request that went out."""
+
+    def __init__(self, engine: Engine, wire: str, headers: list[tuple[bytes, bytes]], credential: Credential) -> None:
+        self._engine = engine
+        self._wire = wire
+        self._headers = headers
+        self._credential = credential
+        self.attempts = 0
+        self.last: Candidate | None = None
+
+    async def send(
+        self, chat: Chat, candidates: list[Candidate], checkpoints: Mapping[int, Checkpoint], strict: bool
+    ) -> Sent:
+        """The first candidate that begins to answer. Raises the last one's error."""
+        for candidate in candidates[:-1]:
+            try:
+                return await self._try(chat, candidate, checkpoints, strict)
+            except UpstreamError as error:
+                if error.kind not in FALLS_BACK:
+                    raise
+        return await self._try(chat, candidates[-1], checkpoints, strict)
+
+    async def _try(
+        self, chat: Chat, candidate: Candidate, checkpoints: Mapping[int, Checkpoint], strict: bool
+    ) -> Sent:
+        self.last = candidate
+        upstream = candidate.upstream
+        whole, put_back = restored(chat, checkpoints, candidate) if checkpoints else (chat, 0)
+        outbound = upstream.wire.encode(whole, upstream.target(candidate.model))
+        if strict and outbound.losses:
+            loss = outbound.losses[0]
+            raise ClientError(f"{loss.field}: {loss.reason} STRICT is on, so the request was not sent.", param=loss.field)
+        headers = forwarded(self._headers, upstream.wire.name == self._wire)
+        headers["content-type"] = "application/json"
+        headers["accept-encoding"] = "identity"  # a compressed stream is a delayed stream
+        signed = upstream.sign(self._credential)
+        headers.update(await signed if inspect.isawaitable(signed) else signed)
+        answer = await self._post(candidate, upstream.url(outbound), headers, outbound.body)
+        return Sent(candidate, whole, answer, len(outbound.body), outbound.untouched, put_back, outbound.losses)
+
+    async def _post(self, candidate: Candidate, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        engine, upstream = self._engine, candidate.upstream
+        budget = engine.budget(upstream.name)
+        budget.earn()
+        attempt = 0
+        while True:
+            self.attempts += 1
+            try:
+                return await self._once(candidate, url, headers, body)
+            except UpstreamError as error:
+                if attempt >= engine.max_retries or not worth_retrying(error) or not budget.spend():
+                    raise
+            await engine.sleep(delay(attempt))
+            attempt += 1
+
+    async def _once(self, candidate: Candidate, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        answer = await self._engine.transport.post(url, headers, body)
+        if 200 <= answer.status < 300:
+            return answer
+        try:
+            said = await answer.read()
+        finally:
+            answer.close()
+        if answer.status < 400:
+            raise UpstreamError("The provider's address redirects: its base URL is not the API's own.")
+        raise _as_ours(candidate.upstream.wire.failure(answer.status, answer.headers, said), candidate.upstream.keyed)
+
+
+def _as_ours(error: UpstreamError, keyed: bool) -> UpstreamError:
+    """A refusal of our own key is our fault, not the client's: it must not look as if the client's key were wrong."""
+    if keyed and error.kind in ("unauthenticated", "forbidden"):
+        return UpstreamError("The provider refused the key that Foldline is set up with.", kind="upstream_failed", status=502)
+    return error
+
+

@@ -1,0 +1,279 @@
+"""One turn of one client, from its bytes to its answer."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Protocol
+
+import msgspec
+
+from app.chat.address import Chain, setup
+from app.chat.model import Chat
+from app.chat.size import rough
+from app.context import report
+from app.context.known import Checkpoint, Known
+from app.context.plan import Decision, Plan, plan
+from app.context.policy import policy_of
+from app.engine.engine import Engine
+from app.engine.relay import Relay
+from app.engine.sending import Sender, Sent
+from app.engine.sessions import session_of
+from app.errors import ClientError, ProxyError, UpstreamError
+from app.observe import Outcome, TurnDetails
+from app.state.keys import Session
+from app.upstreams.upstream import Credential
+from app.wires.envelope import encode as to_json
+from app.wires.wire import Inbound, Stamp, Wire, Writer
+
+LOG = logging.getLogger(__name__)
+AGAIN = 1
+"""Times that a turn is sent once more because the model's own output was unusable, before anything of it went out."""
+
+
+class Request(msgspec.Struct, frozen=True):
+    """A client's request as it came through the door.
+
+    Args:
+        headers: lower-case names, as ASGI gives them.
+        tenant: 8 bytes, the HMAC of the credential.
+        request_id: the client's, or one of ours.
+    """
+
+    wire: Wire
+    inbound: Inbound
+    headers: list[tuple[bytes, bytes]]
+    credential: Credential
+    tenant: bytes
+    request_id: str = ""
+
+
+class Out(Protocol):
+    """Where the answer goes."""
+
+    started: bool
+
+    async def start(self, status: int, content_type: str, headers: Mapping[str, str]) -> None:
+        """Status and headers of a stream; from here on the status can no longer change."""
+        ...
+
+    async def whole(self, status: int, content_type: str, headers: Mapping[str, str], data: bytes) -> None:
+        """An answer in one piece."""
+        ...
+
+    async def send(self, data: bytes) -> None:
+        """Bytes of the body, at once."""
+        ...
+
+    async def end(self) -> None:
+        """The body is complete. Without it the connection is cut, so that the client can tell."""
+        ...
+
+    def quiet(self, keepalive: bytes, begin: Callable[[], Awaitable[None]]) -> None:
+        """The stream may fall silent from now on: these bytes keep it alive, after `begin` if nothing went out yet."""
+        ...
+
+
+class Turn:
+    """Runs once. What it learns on the way stands in its fields, for the record and the observers."""
+
+    def __init__(self, engine: Engine, request: Request, out: Out) -> None:
+        self.engine = engine
+        self.request = request
+        self.out = out
+        self.chat = Chat("", ())
+        self.session = Session("", "")
+        self.id = ""
+        self.known = Known()
+        self.plan = Plan(self.chat)
+        self.sent: Sent | None = None
+        self.outcome: Outcome = "answered"
+        self.error: ProxyError | None = None
+        self.status = 0
+        self.first_byte = 0.0
+        self._chain = Chain(request.tenant)
+        self._sender = Sender(engine, request.wire.name, request.headers, request.credential)
+        self._relay: Relay | None = None
+        self._writer: Writer | None = None
+        self._began = time.perf_counter()
+
+    async def run(self) -> None:
+        """Answer the client, whatever happens: with the answer, or with one error in its own dialect."""
+        self.engine.inflight.open += 1
+        try:
+            await self._answer()
+        except ProxyError as error:
+            await self.fail(error)
+        except asyncio.CancelledError:
+            self.outcome = "client_left"
+            raise
+        except RecursionError:
+            await self.fail(ClientError("The request is nested too deeply."))
+        except Exception:  # the last door: a fault of ours is logged and said, and never leaves a client without a word
+            LOG.exception("turn %s failed by a fault of Foldline", self.id)
+            await self.fail(ProxyError("Foldline failed on this request. The log says why.", kind="upstream_failed", status=500))
+        finally:
+            self.engine.inflight.open -= 1
+            if self.sent is not None:
+                self.sent.answer.close()
+
+    async def _answer(self) -> None:
+        request, engine = self.request, self.engine
+        self.chat = chat = request.wire.decode(request.inbound)
+        addresses = tuple(map(self._chain.extend, chat.messages))
+        headers = dict(request.headers)
+        self.session = session_of(chat, headers, addresses, request.tenant)
+        self.id = f"t-{self.session.tenant}{self.session.root}-{engine.new_id()}"
+        candidates, route_policy = engine.routes.pick(chat.model)
+        policy = policy_of(engine.policy, route_policy, chat.options, agent=bool(chat.tools))
+        asked = [mark for mark, message in zip(addresses, chat.messages, strict=True) if message.role == "assistant"]
+        recalled = await engine.store.recall(self.session, asked)
+        self.known = Known(addresses, recalled.checkpoints, recalled.memory, engine.clock(), recalled.bypassed)
+        self.plan = plan(chat, self.known, policy, engine.steps)
+        checkpoints = {} if policy.off else self._by_message()
+        if chat.stream and chat.framing == "sse":
+            self.out.quiet(self.writer.keepalive, self._begin_early)
+        for again in range(AGAIN + 1):
+            self.sent = sent = await self._sender.send(self.plan.chat, candidates, checkpoints, engine.strict)
+            self._note(sent)
+            self._relay = Relay(self, sent)
+            try:
+                return await self._relay.run()
+            except UpstreamError:
+                sent.answer.close()
+                if self.out.started or again == AGAIN or not self._relay.unusable:
+                    raise
+
+    def _by_message(self) -> dict[int, Checkpoint]:
+        found = self.known.checkpoints
+        if not found:
+            return {}
+        pairs = zip(self.known.addresses, self.chat.messages, strict=True)
+        return {id(message): found[mark] for mark, message in pairs if mark in found and message.role == "assistant"}
+
+    def _note(self, sent: Sent) -> None:
+        """What sending did, as part of the plan."""
+        plan = self.plan
+        decisions = tuple(decision for decision in plan.decisions if decision.step != "restore")
+        if sent.put_back:
+            reason = f"{sent.put_back} assistant turns went back as {sent.candidate.upstream.name} itself wrote them."
+            decisions = (*decisions, Decision("restore", str(sent.put_back), reason))
+        self.plan = Plan(plan.chat, decisions, plan.needs, (*plan.losses, *sent.losses))
+
+    def stamp(self) -> Stamp:
+        """The identity of an answer that we write ourselves."""
+        return Stamp("chatcmpl-" + self.id.rpartition("-")[2], int(self.engine.clock()))
+
+    def headers(self, sent_tokens: int = 0) -> dict[str, str]:
+        """Foldline's response headers."""
+        headers = {"x-request-id": self.request.request_id}
+        if self.id:
+            received = rough(self.request.inbound.body)
+            sent = sent_tokens or (received if self.sent is None or self.sent.untouched else self.sent.size // 4)
+            headers |= {
+                "x-foldline-session": self.session.id,
+                "x-foldline-turn": self.id,
+                "x-foldline-tokens": f"received={received}, sent={sent}",
+                "x-foldline-plan": report.header(self.plan, self.known),
+            }
+        return headers
+
+    @property
+    def writer(self) -> Writer:
+        """Writes for the client; made when it is first needed."""
+        if self._writer is None:
+            self._writer = self.request.wire.writer(self.chat, self.stamp(), self.chat.stream)
+        return self._writer
+
+    async def begin(self, content_type: str, headers: Mapping[str, str]) -> None:
+        """A streamed answer begins."""
+        self.status = 200
+        self.first_byte = time.perf_counter() - self._began
+        await self.out.start(200, content_type, {**headers, **self.headers()})
+
+    async def _begin_early(self) -> None:
+        await self.begin(self.writer.content_type, {})
+
+    async def whole(self, content_type: str, headers: Mapping[str, str], data: bytes, sent_tokens: int) -> None:
+        """An answer in one piece; `sent_tokens` is the provider's own count, 0 if it gave none."""
+        self.status = 200
+        self.first_byte = time.perf_counter() - self._began
+        await self.out.whole(200, content_type, {**headers, **self.headers(sent_tokens)}, data)
+
+    async def fail(self, error: ProxyError) -> None:
+        """One honest error: as a status if nothing went out yet, else inside the stream and then a cut connection."""
+        self.error = error
+        self.outcome = "refused" if isinstance(error, ClientError) else "failed"
+        wire = self.request.wire
+        if not self.out.started:
+            problem = wire.problem(error)
+            self.status = problem.status
+            headers = {**problem.headers, **self.headers()}
+            await self.out.whole(problem.status, problem.content_type, headers, problem.body)
+        else:
+            await self.out.send(self._relay.broken(error) if self._relay else self.writer.fail(error))
+
+    def failed_in_stream(self, error: ProxyError) -> None:
+        """The provider said so itself, inside its stream, to a client of its own format: nothing to add."""
+        self.error = error
+        self.outcome = "failed"
+
+    async def remember(self, relay: Relay) -> None:
+        """Keep what only the provider knows about this answer, at the address that the client's next turn will have."""
+        sent, reply = relay.sent, relay.reply
+        if reply.finished is None or reply.failed is not None or reply.finished.reason == "paused":
+            return
+        usage = reply.usage
+        checkpoint = Checkpoint(
+            address=self._chain.copy().extend(reply.message),
+            upstream=sent.candidate.upstream.name,
+            model=sent.candidate.model,
+            served=reply.model,
+            wire=sent.candidate.upstream.wire.name,
+            sealed=relay.reader.sealed(),
+            input_tokens=usage.input if usage else 0,
+            output_tokens=usage.output if usage else 0,
+            setup=setup(self.chat.system, self.chat.tools),
+            at=self.engine.clock(),
+        )
+        info = {"model": sent.candidate.model, "upstream": sent.candidate.upstream.name}
+        skipped = await self.engine.store.remember(
+            self.session, [checkpoint], turn_id=self.id, turn=self.record(), info=info
+        )
+        if skipped and not self.known.bypassed:
+            known = self.known
+            self.known = Known(known.addresses, known.checkpoints, known.memory, known.now, skipped)
+
+    def record(self) -> bytes:
+        """The turn as /foldline/turns shows it, JSON."""
+        details = msgspec.structs.asdict(self.details())
+        return to_json({**details, "at": self.engine.clock(), **report.as_json(self.plan, self.known)})
+
+    def details(self) -> TurnDetails:
+        """What is known of this turn by now."""
+        candidate = self._sender.last
+        usage = self._relay.reply.usage if self._relay else None
+        return TurnDetails(
+            turn=self.id,
+            session=self.session.id if self.id else "",
+            request_id=self.request.request_id,
+            dialect=self.request.wire.name,
+            upstream=candidate.upstream.name if candidate else "",
+            model=candidate.model if candidate else self.chat.model,
+            stream=self.chat.stream,
+            status=self.status,
+            outcome=self.outcome,
+            error=self.error.kind if self.error else "",
+            seconds=time.perf_counter() - self._began,
+            first_byte=self.first_byte,
+            received=rough(self.request.inbound.body),
+            sent=self.sent.size // 4 if self.sent else 0,
+            input_tokens=usage.input if usage else 0,
+            output_tokens=usage.output if usage else 0,
+            sent_upstream=self._sender.attempts,
+            plan=report.header(self.plan, self.known) if self.id else "",
+            bypassed=self.known.bypassed,
+            losses=len(self.plan.losses),
+        )

@@ -1,0 +1,149 @@
+"""Wiring only: settings in, a FastAPI app out. Opens and closes what lives long."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+from fastapi import FastAPI, Request
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from app import __version__
+from app.engine import Engine
+from app.engine.routing import Route, Routes
+from app.errors import ClientError, StateError
+from app.logs import set_up_logs
+from app.observe import Metrics, TurnLog
+from app.settings import Settings, load
+from app.state.store import Store
+from app.upstreams.gemini import gemini, vertex
+from app.upstreams.openai import openai
+from app.upstreams.transport import AiohttpTransport, Timeouts
+from app.upstreams.upstream import Upstream
+from app.web import chat, health, sessions
+from app.web.admin import Admin
+from app.web.exchange import Door
+from app.web.pulse import Pulse
+from app.web.tenant import Gate
+from app.wires.gemini import GEMINI
+from app.wires.openai_chat import OPENAI_CHAT
+
+DEMO_KEY = "lab"
+
+
+def create_app(settings: Settings | None = None) -> FastAPI:
+    """The app. Nothing is opened before it starts; settings are read from everywhere if none are given."""
+    given = settings or load()
+    app = FastAPI(
+        title="Foldline", version=__version__, docs_url=None, redoc_url=None, openapi_url=None, lifespan=_lifespan
+    )
+    app.state.settings = given
+    app.add_exception_handler(HTTPException, _not_served)
+    app.add_exception_handler(StateError, _store_away)
+    return app
+
+
+@contextlib.asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    settings: Settings = app.state.settings
+    set_up_logs(settings.log_level, settings.log_format, secrets=_secrets(settings))
+    async with contextlib.AsyncExitStack() as stack:
+        store = await Store.open(
+            settings.redis_url.get_secret_value(),
+            ttl_seconds=settings.session_ttl,
+            timeout_seconds=settings.store_timeout,
+            encryption_keys=settings.encryption_keys.get_secret_value() if settings.encryption_keys else "",
+            secret=settings.secret.get_secret_value() if settings.secret else "",
+        )
+        stack.push_async_callback(store.close)
+        timeouts = Timeouts(settings.connect_timeout, settings.first_byte_timeout, settings.idle_timeout)
+        transport = AiohttpTransport(timeouts)
+        stack.push_async_callback(transport.aclose)
+        routes = Routes(_routes(settings), await _upstreams(settings, stack))
+        pulse = Pulse(settings.keepalive_after)
+        stack.push_async_callback(pulse.stop)
+        metrics = Metrics()
+        engine = Engine(
+            store=store,
+            routes=routes,
+            transport=transport,
+            policy=_policy(settings),
+            max_retries=settings.max_retries,
+            strict=settings.strict,
+            observers=(metrics, TurnLog(settings.log_format)) if settings.log_level in ("debug", "info") else (metrics,),
+        )
+        gate = Gate((key.get_secret_value() for key in settings.api_keys), store.secret)
+        admin = Admin(settings.admin_token.get_secret_value() if settings.admin_token else "", settings.loopback)
+        app.router.routes[:0] = list(chat.routes(Door(engine, gate, pulse, settings.max_body)))
+        app.include_router(health.router(engine, metrics, admin))
+        app.include_router(sessions.router(engine, admin))
+        yield
+        engine.inflight.draining = True
+
+
+async def _upstreams(settings: Settings, stack: contextlib.AsyncExitStack) -> dict[str, Upstream]:
+    if settings.demo:
+        url = settings.simulator_url
+        if url is None:
+            from app.simulator.running import running_simulator
+
+            url = (await stack.enter_async_context(running_simulator())).url
+        return {"openai": openai("openai", f"{url}/v1", DEMO_KEY), "gemini": gemini("gemini", url, DEMO_KEY)}
+    found: dict[str, Upstream] = {}
+    for name, described in settings.every_upstream.items():
+        key = described.api_key.get_secret_value() if described.api_key else ""
+        match described.kind:
+            case "openai":
+                found[name] = openai(name, described.base_url, key)
+            case "gemini" if described.vertex_project:
+                found[name] = vertex(name, described.vertex_project, described.vertex_location or "global", _own(described))
+            case "gemini":
+                found[name] = gemini(name, described.base_url, key)
+            case "anthropic":  # its wire is not in this release
+                continue
+    return found
+
+
+def _own(described: Any) -> str:
+    """A base URL of the operator's own for Vertex AI; empty for Google's."""
+    return "" if described.base_url == "https://generativelanguage.googleapis.com" else described.base_url
+
+
+def _routes(settings: Settings) -> list[Route]:
+    return [
+        Route(route.match, route.upstream, route.model or "", tuple(route.fallbacks), route.policy)
+        for route in settings.every_route
+    ]
+
+
+def _policy(settings: Settings) -> dict[str, Any]:
+    """The policy numbers that somebody set; the others depend on the request's profile."""
+    from app.context.policy import NUMBERS
+
+    names = (*NUMBERS, "profile")
+    return {name: value for name in names if name in settings.provenance and (value := getattr(settings, name)) is not None}
+
+
+def _secrets(settings: Settings) -> list[str]:
+    keys = [settings.admin_token, settings.secret, settings.encryption_keys, *settings.api_keys]
+    keys += [upstream.api_key for upstream in settings.every_upstream.values()]
+    return [key.get_secret_value() for key in keys if key]
+
+
+async def _not_served(request: Request, error: Exception) -> Response:
+    """Paths that nobody serves get an error in the dialect that the path speaks; management speaks plainly."""
+    assert isinstance(error, HTTPException)  # noqa: S101 (registered for nothing else)
+    path = request.scope["path"]
+    if path.startswith(("/foldline", "/livez", "/readyz", "/healthz", "/metrics")):
+        return JSONResponse({"detail": error.detail}, status_code=error.status_code)
+    wire = GEMINI if path.startswith(("/v1beta", "/v1alpha", "/gemini")) else OPENAI_CHAT
+    words = f"{request.method} {path[:200]} is not served here. Chats go to POST /v1/chat/completions."
+    problem = wire.problem(ClientError(words, kind="not_found", status=error.status_code))
+    return Response(problem.body, problem.status, media_type=problem.content_type)
+
+
+async def _store_away(request: Request, error: Exception) -> Response:
+    assert isinstance(error, StateError)  # noqa: S101 (registered for nothing else)
+    return sessions.store_away(error)

@@ -1,0 +1,146 @@
+"""One frozen TurnDetails to a log line and to metrics. Watches, never steers; holds no key and no chat text."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, Literal, TextIO
+
+import msgspec
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+Outcome = Literal["answered", "refused", "failed", "client_left", "cut"]
+"""answered; refused: the request's own fault; failed: an error went out; client_left; cut: ended by shutdown."""
+
+
+class TurnDetails(msgspec.Struct, frozen=True):
+    """What is known of a turn when it is over. Times are seconds, tokens are the provider's own count if it gave one.
+
+    Args:
+        dialect: the client's format. upstream, model: who served, and the model asked for there.
+        first_byte: until the first byte went to the client, 0 if none did.
+        received, sent: estimated tokens of the client's request and of ours.
+        sent_upstream: how often the provider was asked, retries and fallbacks included.
+        plan: the x-foldline-plan header. bypassed: why the store was not asked, empty if it was.
+        error: the kind of the error, empty if there was none.
+    """
+
+    turn: str = ""
+    session: str = ""
+    request_id: str = ""
+    dialect: str = ""
+    upstream: str = ""
+    model: str = ""
+    stream: bool = False
+    status: int = 0
+    outcome: Outcome = "answered"
+    error: str = ""
+    seconds: float = 0
+    first_byte: float = 0
+    received: int = 0
+    sent: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    sent_upstream: int = 0
+    plan: str = ""
+    bypassed: str = ""
+    losses: int = 0
+
+
+class Metrics:
+    """Prometheus metrics of one process. Few labels, never a tenant or a session."""
+
+    def __init__(self, registry: CollectorRegistry | None = None) -> None:
+        self.registry = registry or CollectorRegistry()
+        labels = ("dialect", "upstream", "outcome")
+        self._turns = Counter("foldline_turns", "Turns, by how they ended.", labels, registry=self.registry)
+        self._seconds = Histogram(
+            "foldline_turn_seconds",
+            "Seconds from request to the last byte.",
+            ("dialect", "upstream"),
+            registry=self.registry,
+            buckets=(0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600),
+        )
+        self._first = Histogram(
+            "foldline_first_byte_seconds",
+            "Seconds until the first byte of an answer went out.",
+            ("dialect", "upstream"),
+            registry=self.registry,
+            buckets=(0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120),
+        )
+        self._tokens = Counter(
+            "foldline_tokens", "Tokens as providers count them.", ("upstream", "direction"), registry=self.registry
+        )
+        self._errors = Counter("foldline_errors", "Errors, by kind.", ("kind",), registry=self.registry)
+        self._retries = Counter(
+            "foldline_upstream_retries", "Requests sent again, retries and fallbacks.", ("upstream",), registry=self.registry
+        )
+        self._bypassed = Counter(
+            "foldline_state_bypassed", "Turns that went on without state, by reason.", ("reason",), registry=self.registry
+        )
+        self._losses = Counter(
+            "foldline_losses", "Things that a target format could not say.", ("upstream",), registry=self.registry
+        )
+        self.open = Gauge("foldline_turns_open", "Turns that run now.", registry=self.registry)
+        self._cache: dict[tuple[str, ...], Any] = {}
+
+    def turn(self, details: TurnDetails) -> None:
+        """Count one turn."""
+        dialect, upstream = details.dialect, details.upstream or "none"
+        self._child(self._turns, dialect, upstream, details.outcome).inc()
+        self._child(self._seconds, dialect, upstream).observe(details.seconds)
+        if details.first_byte:
+            self._child(self._first, dialect, upstream).observe(details.first_byte)
+        if details.input_tokens:
+            self._child(self._tokens, upstream, "input").inc(details.input_tokens)
+        if details.output_tokens:
+            self._child(self._tokens, upstream, "output").inc(details.output_tokens)
+        if details.error:
+            self._child(self._errors, details.error).inc()
+        if details.sent_upstream > 1:
+            self._child(self._retries, upstream).inc(details.sent_upstream - 1)
+        if details.bypassed:
+            self._child(self._bypassed, details.bypassed).inc()
+        if details.losses:
+            self._child(self._losses, upstream).inc(details.losses)
+
+    def _child(self, metric: Any, *labels: str) -> Any:
+        """A metric with its labels, looked up once: prometheus_client's own way takes a lock and a tuple each time."""
+        key = (metric._name, *labels)  # noqa: SLF001 (the name has no public spelling)
+        child = self._cache.get(key)
+        if child is None:
+            child = self._cache[key] = metric.labels(*labels)
+        return child
+
+
+class TurnLog:
+    """One line a turn. `console` for people, `json` for machines."""
+
+    def __init__(
+        self, format: Literal["console", "json"], stream: TextIO | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._write = self._json if format == "json" else self._console
+        self._stream = stream or sys.stderr
+        self._clock = clock
+
+    def turn(self, details: TurnDetails) -> None:
+        """Write the line. A broken stderr never breaks a turn."""
+        try:
+            self._stream.write(self._write(details))
+        except (OSError, ValueError):
+            return
+
+    def _json(self, details: TurnDetails) -> str:
+        fields = {name: value for name, value in msgspec.structs.asdict(details).items() if value not in ("", 0, False)}
+        return json.dumps({"at": round(self._clock(), 3), "event": "turn", **fields}, ensure_ascii=False) + "\n"
+
+    def _console(self, d: TurnDetails) -> str:
+        moment = time.strftime("%H:%M:%S", time.localtime(self._clock()))
+        error = f" {d.error}" if d.error else ""
+        tokens = f" {d.input_tokens}+{d.output_tokens} tokens" if d.input_tokens or d.output_tokens else ""
+        return (
+            f"{moment} {d.status or '-'} {d.outcome}{error} {d.dialect} {d.model or '-'} via {d.upstream or '-'}"
+            f" {d.seconds * 1000:.0f} ms{tokens} plan: {d.plan or 'none'} {d.turn}\n"
+        )

@@ -1,0 +1,81 @@
+"""What we know of a provider: where it is, what it speaks, how it takes a key, and what its models can do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Literal, Protocol
+
+import msgspec
+
+from app.errors import DeniedError
+from app.wires.wire import Outbound, Target, Wire
+
+Kind = Literal["gemini", "openai", "anthropic"]
+
+
+class Credential(msgspec.Struct, frozen=True):
+    """What a client presented: the scheme it came by, and the secret itself. Never stored, never logged."""
+
+    scheme: str = ""
+    secret: str = ""
+
+    def __repr__(self) -> str:
+        """Without the secret: a credential may end up in a traceback."""
+        return f"Credential({self.scheme!r}, ***)"
+
+
+class Signer(Protocol):
+    """Gives the headers that authorise one request."""
+
+    def __call__(self, credential: Credential) -> Mapping[str, str] | Awaitable[Mapping[str, str]]: ...
+
+
+class Upstream(msgspec.Struct, frozen=True):
+    """One provider, as configured.
+
+    Args:
+        name: as in the settings; checkpoints are bound to it.
+        kind: whose service, or whose format, it is.
+        wire: the format it speaks.
+        base_url: without a slash at the end, API version included.
+        sign: gives the authorising headers.
+        keyed: whether we hold a key for it (otherwise the client's own is passed on).
+        own: the provider's own service, not a compatible server.
+    """
+
+    name: str
+    kind: Kind
+    wire: Wire
+    base_url: str
+    sign: Callable[[Credential], Mapping[str, str] | Awaitable[Mapping[str, str]]]
+    keyed: bool = False
+    own: bool = True
+
+    def target(self, model: str) -> Target:
+        """What encoding needs to know to ask for `model` here."""
+        return Target(self.name, model, self.own)
+
+    def url(self, outbound: Outbound) -> str:
+        """Where the request goes."""
+        return self.base_url + outbound.path
+
+
+def with_key(header: str, prefix: str, key: str) -> Callable[[Credential], Mapping[str, str]]:
+    """A signer that sends our key, or the client's where we hold none."""
+    ours = {header: prefix + key}
+
+    def sign(credential: Credential) -> Mapping[str, str]:
+        if key:
+            return ours
+        if not credential.secret:
+            raise DeniedError("No API key: send your provider's key, as your SDK does, or have the operator set one.")
+        return {header: prefix + credential.secret}
+
+    return sign
+
+
+def with_version(base_url: str, version: str) -> str:
+    """The base URL with an API version behind it, unless its path has one already; no slash at the end."""
+    base = base_url.rstrip("/")
+    return base if re.search(r"/v\d+[a-z0-9]*(/[\w.-]+)*$", base) else f"{base}/{version}"

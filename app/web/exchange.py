@@ -1,0 +1,208 @@
+"""One HTTP exchange of a chat: owns request and response, and races the turn against the client's hanging up.
+
+Starlette notices a client that leaves only while it streams a response; before the first byte, and on an answer in one
+piece, the provider would go on working (and billing). So one task watches `receive` from the first moment, and ends the
+turn the moment the client is gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Mapping
+
+from starlette.types import Receive, Scope, Send
+
+from app.engine import Engine, Request, Turn
+from app.errors import ProxyError, UpstreamError
+from app.upstreams.upstream import Credential
+from app.web.body import ClientLeft, check_headers, read_body
+from app.web.pulse import Pulse
+from app.web.tenant import Gate, credential_of
+from app.wires.wire import Inbound, Wire
+
+FAREWELL = 2.0
+"""Seconds that the last words of a turn cut by shutdown may take."""
+
+
+class Door:
+    """What all exchanges share.
+
+    Args:
+        max_body: bytes.
+        new_id: makes request ids for clients that send none.
+    """
+
+    def __init__(self, engine: Engine, gate: Gate, pulse: Pulse, max_body: int) -> None:
+        self.engine = engine
+        self.gate = gate
+        self.pulse = pulse
+        self.max_body = max_body
+
+    async def chat(self, wire: Wire, scope: Scope, receive: Receive, send: Send, inbound: Inbound) -> None:
+        """Serve one chat request; `inbound` says what stands in its path, its body is still to come."""
+        exchange = Exchange(send, self.pulse)
+        headers: list[tuple[bytes, bytes]] = scope["headers"]
+        named = dict(headers)
+        request_id = _request_id(named) or "req_" + self.engine.new_id()
+        credential = Credential()
+        tenant = b""
+        try:
+            check_headers(headers)
+            credential = _known(self.gate, named, scope.get("query_string", b""))
+            tenant = self.gate.tenant(credential)
+            body = await read_body(receive, named, self.max_body)
+        except ClientLeft:
+            return
+        except ProxyError as error:
+            await _refuse(exchange, wire, error, request_id)
+            return
+        whole = Inbound(body, inbound.model, inbound.stream, inbound.framing)
+        passed_on = Credential() if self.gate.closed else credential
+        request = Request(wire, whole, headers, passed_on, tenant, request_id)
+        turn = Turn(self.engine, request, exchange)
+        try:
+            await _while_connected(turn, exchange, receive)
+        finally:
+            exchange.over()
+            self.engine.observe(turn.details())
+
+
+def _known(gate: Gate, headers: Mapping[bytes, bytes], query: bytes) -> Credential:
+    credential = credential_of(headers, query)
+    gate.admit(credential)
+    return credential
+
+
+def _request_id(headers: Mapping[bytes, bytes]) -> str:
+    said = headers.get(b"x-request-id", b"").decode("latin-1").strip()
+    return said if said and len(said) <= 128 and said.isascii() and said.isprintable() else ""
+
+
+async def _refuse(exchange: Exchange, wire: Wire, error: ProxyError, request_id: str) -> None:
+    problem = wire.problem(error)
+    headers = {**problem.headers, "x-request-id": request_id, "connection": "close"}  # its body may still be coming
+    await exchange.whole(problem.status, problem.content_type, headers, problem.body)
+
+
+async def _while_connected(turn: Turn, exchange: Exchange, receive: Receive) -> None:
+    """Run the turn, and end it as soon as the client is gone."""
+    task = asyncio.current_task()
+    assert task is not None  # noqa: S101 (an ASGI application always runs in one)
+    gone = False
+
+    def left(watcher: asyncio.Task[None]) -> None:
+        nonlocal gone
+        if not watcher.cancelled():
+            gone = True
+            task.cancel()
+
+    watcher = asyncio.get_running_loop().create_task(_disconnect(receive))
+    watcher.add_done_callback(left)
+    try:
+        await turn.run()
+    except asyncio.CancelledError:
+        if gone:
+            task.uncancel()
+            return
+        await _say_farewell(turn, exchange)
+        raise
+    finally:
+        watcher.remove_done_callback(left)
+        watcher.cancel()
+
+
+async def _disconnect(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _say_farewell(turn: Turn, exchange: Exchange) -> None:
+    """The server shuts down and cannot wait any longer: the client gets an error event, not a silent end."""
+    turn.outcome = "cut"
+    error = UpstreamError("Foldline is shutting down and had to end this answer. Send the request again.", kind="unavailable")
+    with contextlib.suppress(Exception):
+        async with asyncio.timeout(FAREWELL):
+            await turn.fail(error)
+    turn.outcome = "cut"
+
+
+class Exchange:
+    """The response side: see app.engine.Out. Nothing is queued: a slow client slows the provider down."""
+
+    __slots__ = ("_begin", "_keepalive", "_last", "_pulse", "_send", "_sending", "_tail", "ended", "started")
+
+    def __init__(self, send: Send, pulse: Pulse) -> None:
+        self._send = send
+        self._pulse = pulse
+        self._keepalive = b""
+        self._begin: Callable[[], Awaitable[None]] | None = None
+        self._last = time.monotonic()
+        self._sending = False
+        self._tail = b""
+        self.started = False
+        self.ended = False
+
+    async def start(self, status: int, content_type: str, headers: Mapping[str, str]) -> None:
+        """Status and headers of a stream."""
+        if self.started:  # a keep-alive has committed 200 before the provider's first byte
+            return
+        self.started = True
+        raw = _raw(content_type, headers)
+        raw += [(b"cache-control", b"no-cache"), (b"x-accel-buffering", b"no")]
+        await self._send({"type": "http.response.start", "status": status, "headers": raw})
+
+    async def whole(self, status: int, content_type: str, headers: Mapping[str, str], data: bytes) -> None:
+        """An answer in one piece."""
+        self.started = self.ended = True
+        self.over()
+        raw = _raw(content_type, headers)
+        raw.append((b"content-length", str(len(data)).encode()))
+        await self._send({"type": "http.response.start", "status": status, "headers": raw})
+        await self._send({"type": "http.response.body", "body": data, "more_body": False})
+
+    async def send(self, data: bytes) -> None:
+        """Bytes of the body, at once."""
+        if not data:
+            return
+        self._sending = True
+        self._last = time.monotonic()
+        self._tail = data[-4:]
+        await self._send({"type": "http.response.body", "body": data, "more_body": True})
+        self._sending = False
+
+    async def end(self) -> None:
+        """The body is complete."""
+        self.ended = True
+        self.over()
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    def quiet(self, keepalive: bytes, begin: Callable[[], Awaitable[None]]) -> None:
+        """From now on silence is filled; `begin` starts the answer if that comes before its first byte."""
+        self._keepalive, self._begin = keepalive, begin
+        self._pulse.watch(self)
+
+    def over(self) -> None:
+        """No more keep-alives."""
+        if self._keepalive:
+            self._pulse.forget(self)
+
+    def silent_since(self) -> float:
+        """When something was last sent; now, if a keep-alive would fall into the middle of an event."""
+        between = not self._tail or self._tail.endswith((b"\n\n", b"\r\n\r\n"))
+        return self._last if between and not self._sending else time.monotonic()
+
+    async def keep_alive(self) -> None:
+        """Send one keep-alive; before the first byte that commits status 200."""
+        self._last = time.monotonic()
+        if not self.started and self._begin is not None:
+            await self._begin()
+        await self._send({"type": "http.response.body", "body": self._keepalive, "more_body": True})
+
+
+def _raw(content_type: str, headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    """Headers as ASGI takes them. What cannot be said in latin-1 becomes a question mark."""
+    raw = [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in headers.items()]
+    raw.append((b"content-type", content_type.encode("latin-1", "replace")))
+    return raw
