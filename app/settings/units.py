@@ -131,9 +131,9 @@ def listed(options: tuple[str, ...] | list[str]) -> str:
 
 
 def spoken_duration(seconds: float) -> str:
-    """Seconds in the largest unit that says them exactly: 2592000 is 30d."""
+    """Seconds in the largest unit that says them exactly and is no single one: 2592000 is 30d, 60 is 60s."""
     for unit in ("d", "h", "m", "s"):
-        if seconds >= SECONDS[unit] and seconds % SECONDS[unit] == 0:
+        if seconds >= 2 * SECONDS[unit] and seconds % SECONDS[unit] == 0:
             return f"{int(seconds // SECONDS[unit])}{unit}"
     return f"{seconds:g}s"
 

@@ -43,6 +43,7 @@ class Program:
         command = [sys.executable, "-m", "app.cli", *self.arguments]
         self.process = subprocess.Popen(command, stderr=subprocess.STDOUT, stdout=subprocess.PIPE, text=True)
         self._heard = threading.Condition()
+        self._ended = False
         self._listener = threading.Thread(target=self._listen)
         self._listener.start()
 
@@ -52,11 +53,15 @@ class Program:
             with self._heard:
                 self.said.append(line)
                 self._heard.notify_all()
+        with self._heard:
+            self._ended = True
+            self._heard.notify_all()
 
     def wait_for(self, pattern: str) -> re.Match[str]:
         """The first match of `pattern` in what it says."""
         with self._heard:
-            found = self._heard.wait_for(lambda: re.search(pattern, "".join(self.said)), timeout=20)
+            self._heard.wait_for(lambda: self._ended or re.search(pattern, "".join(self.said)), timeout=20)
+            found = re.search(pattern, "".join(self.said))
         assert found, f"{pattern!r} is not in {''.join(self.said)!r}"
         return found
 

@@ -34,7 +34,7 @@ def test_without_any_provider_all_is_well(capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.parametrize(
     ("kind", "path", "header"),
     [
-        ("openai", "/models", ("authorization", "Bearer k")),
+        ("openai", "/v1/models", ("authorization", "Bearer k")),
         ("gemini", "/v1beta/models", ("x-goog-api-key", "k")),
         ("anthropic", "/v1/models", ("x-api-key", "k")),
     ],
