@@ -326,13 +326,15 @@ def test_an_answers_root_may_be_anything():
 
 def test_what_is_weakened_is_said_and_what_is_not_is_silent():
     assert losses_of({"type": "string", "title": "T", "default": "x", "examples": ["x"], "format": "date"}) == ""
+    assert losses_of({"type": "object", "propertyNames": {"type": "string"}, "minProperties": 0}) == ""
+    assert losses_of({"type": "integer", "format": "int32"}) == ""
     weakened: dict[str, dict[str, Any]] = {
         "pattern": {"type": "string", "pattern": "a"},
         "not": {"type": "string", "not": {"const": "a"}},
-        "if": {"if": {}, "then": {}},
+        "if": {"if": {"required": ["a"]}, "then": {}},
         "patternProperties": {"type": "object", "patternProperties": {"^a": {}}},
-        "propertyNames": {"type": "object", "propertyNames": {"type": "string"}},
-        "contains": {"type": "array", "contains": {}},
+        "propertyNames": {"type": "object", "propertyNames": {"enum": ["a"]}},
+        "contains": {"type": "array", "contains": {"const": 1}},
         "uniqueItems": {"type": "array", "uniqueItems": True},
         "dependentRequired": {"type": "object", "dependentRequired": {"a": ["b"]}},
         "exclusiveMinimum": {"type": "number", "exclusiveMinimum": 1},
@@ -388,6 +390,9 @@ def keywords(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
             "oneOf": some,
             "allOf": some,
             "not": inner,
+            "propertyNames": inner,
+            "patternProperties": table,
+            "uniqueItems": st.booleans(),
             "$ref": REFS,
             "$defs": table,
         },
