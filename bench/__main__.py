@@ -78,7 +78,7 @@ class Run:
             first = number % len(names)
             for name in names[first:] + names[:first]:
                 server, target = self.targets[name]
-                row, seen = await loaded(server, target, work, model, seconds)
+                row, seen = await loaded(server, target, self.upstream.target.port, work, model, seconds)
                 if seen.errors:
                     print(f"! {name}, {work.name}: {seen.errors} errors; {seen.sample[:200]!r}", file=sys.stderr)
                 if not work.known and work.name != "slow100":
@@ -88,11 +88,8 @@ class Run:
         self.show(work.name)
 
     async def extras(self) -> None:
-        """Many streams at once, open ones, and clients that leave."""
+        """Open streams (first, as memory freed before would hide theirs), clients that leave, many streams at once."""
         proxies = [server for server in self.servers if server.name != "sink"]
-        if self.given.slow:
-            slow = WORKLOADS["slow100"]
-            await self.rounds(Workload(slow.name, slow.messages, slow.bytes, self.given.slow, False, 100, 100), 0.1, 1)
         if self.given.open:
             rows = self.results["open"] = {}
             for server in proxies:
@@ -106,6 +103,9 @@ class Run:
                 port = self.upstream.target.port
                 rows[server.name] = await hang_ups(server.target, port, self.given.model, self.given.hang_ups)
             self.show("hang-up")
+        if self.given.slow:
+            slow = WORKLOADS["slow100"]
+            await self.rounds(Workload(slow.name, slow.messages, slow.bytes, self.given.slow, False, 100, 100), 0.1, 1)
 
     def show(self, work: str) -> None:
         """Prints what is known of one workload."""

@@ -4,7 +4,8 @@
 
 HTTP/1.1 keep-alive on a raw asyncio protocol. The last `[[fake chunks=50 delay_ms=10 hold_s=0]]` in the body says how
 to stream. Every chunk has its sending time in its text as `t<nanoseconds>;` (CLOCK_MONOTONIC, which all processes of
-one machine share). `GET /bench/closed` tells when streams were hung up on. Loopback only.
+one machine share). `GET /bench/closed` tells when streams were hung up on, `GET /bench/received` how many chats came
+since it was last asked, and their bytes. Loopback only.
 """
 
 from __future__ import annotations
@@ -67,6 +68,8 @@ class Upstream(asyncio.Protocol):
 
     closed: list[int] = []  # noqa: RUF012 - shared by the connections on purpose: when streams were cut by their client
 
+    received = [0, 0]  # noqa: RUF012 - the same: chats, and their bytes
+
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self.parts: list[bytes] = []
@@ -113,14 +116,20 @@ class Upstream(asyncio.Protocol):
         if path == b"/bench/closed":
             self.transport.write(_answer(self.closed))
             self.closed.clear()
+        elif path == b"/bench/received":
+            self.transport.write(_answer(self.received))
+            self.received[:] = 0, 0
         elif method == b"GET" and b"/models" in path:
             self.transport.write(MODELS)
         elif not path.split(b"?")[0].endswith(b"/chat/completions"):
             self.transport.write(NOT_FOUND)
-        elif STREAM.search(body):
-            self._stream(body)
         else:
-            self.transport.write(PLAIN)
+            self.received[0] += 1
+            self.received[1] += len(body)
+            if STREAM.search(body):
+                self._stream(body)
+            else:
+                self.transport.write(PLAIN)
 
     def _stream(self, body: bytes) -> None:
         chunks, delay, hold = 50, 0.0, 0.0

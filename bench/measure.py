@@ -65,17 +65,24 @@ async def known_chats(target: Target, bodies: MakeBody, clients: int) -> None:
         connection.transport.close()
 
 
-async def loaded(server: Server | None, target: Target, work: Workload, model: str, seconds: float) -> tuple[Row, Seen]:
-    """CPU a request and a chunk under load. `server` is None for the upstream itself: its CPU is not of interest."""
+async def loaded(
+    server: Server | None, target: Target, upstream: int, work: Workload, model: str, seconds: float
+) -> tuple[Row, Seen]:
+    """CPU a request and a chunk under load, and what reached the `upstream` (its port) of it.
+
+    `server` is None for the upstream itself: its CPU is not of interest.
+    """
     bodies = work.bodies(model)
     await known_chats(target, bodies, work.clients)
     await asyncio.sleep(0.05)
+    await get(upstream, "/bench/received")
     tree = server.tree if server else Tree(())
     before, stored, began = cpu(tree.own), cpu(tree.store), time.monotonic()
     seen = await closed_loop(target, bodies, work.clients, seconds)
     wall = time.monotonic() - began
     await asyncio.sleep(0.05)  # what is written after the answer belongs to it
     own, store = cpu(tree.own) - before, cpu(tree.store) - stored
+    calls, received = json.loads(await get(upstream, "/bench/received"))
     done, chunks = max(1, len(seen.latency)), len(seen.transit)
     row: Row = {
         "requests": len(seen.latency),
@@ -89,6 +96,7 @@ async def loaded(server: Server | None, target: Target, work: Workload, model: s
     if server and seen.latency:
         row |= {"cpu_us": own / done * 1e6, "store_us": store / done * 1e6, "cpu_share": own / wall}
         row |= {"req_cpu_s": done / own} if own else {}
+        row |= {"calls": calls / done, "sent_kb": received / max(1, calls) / 1e3}
         row |= {"chunk_us": own / chunks * 1e6} if chunks else {}
         row["memory_mb"] = memory_mb(tree.own)
     return row, seen

@@ -112,7 +112,7 @@ class Growing:
     """
 
     at_once = 4
-    longest = 40
+    longest = 20
 
     def __init__(self, work: Workload, model: str) -> None:
         self.clients = work.clients

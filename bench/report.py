@@ -24,6 +24,8 @@ HEADS = {
     "chunk_p50_ms": "chunk delay p50 ms",
     "chunk_p99_ms": "chunk delay p99 ms",
     "memory_mb": "memory MB",
+    "calls": "upstream calls/request",
+    "sent_kb": "KB/call",
     "alive": "open",
     "kb_per_stream": "KB/stream",
     "all_mb": "memory MB",
