@@ -404,7 +404,7 @@ SCHEMAS: st.SearchStrategy[Any] = st.recursive(LEAVES, keywords, max_leaves=8)
 ROOTS = keywords(SCHEMAS)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(ROOTS, st.booleans())
 def test_every_schema_comes_out_in_the_subset_unchanged_by_a_second_pass_and_its_input_untouched(
     schema: dict[str, Any], tool: bool
@@ -425,7 +425,7 @@ def test_every_schema_comes_out_in_the_subset_unchanged_by_a_second_pass_and_its
 JSON = st.recursive(SCALARS, lambda inner: st.one_of(st.lists(inner), st.dictionaries(st.text(), inner)), max_leaves=20)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.dictionaries(st.sampled_from([*ALLOWED, "$ref", "allOf", "const", "oneOf", "default"]), JSON))
 def test_any_json_at_all_in_place_of_a_schema_raises_nothing(schema: dict[str, Any]):
     result, _ = for_gemini(schema)
