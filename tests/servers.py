@@ -1,7 +1,7 @@
 """Real servers for tests: redis-server alone, as a cluster, and behind a sentinel. Each is a context manager.
 
-    with redis_server() as server:
-        server.url, server.unix_url, server.port; server.freeze(); server.thaw(); server.kill(); server.start()
+with redis_server() as server:
+    server.url, server.unix_url, server.port; server.freeze(); server.thaw(); server.kill(); server.start()
 """
 
 from __future__ import annotations

@@ -70,30 +70,35 @@ class Cache:
         self._entries: OrderedDict[Session, Entry] = OrderedDict()
         self.size = 0
 
-    def unknown(self, session: Session, addresses: Sequence[bytes]) -> list[bytes]:
-        """The addresses to ask for, each once."""
+    def unknown(self, session: Session, addresses: Sequence[bytes]) -> tuple[list[bytes], bytes | None]:
+        """The addresses to ask for, each once, and the epoch under which they are asked for."""
         entry = self._entries.get(session)
         if entry is None or entry.epoch is None:
-            return list(dict.fromkeys(addresses))
+            return list(dict.fromkeys(addresses)), None
         known = entry.checkpoints
         asked = set(addresses)
         asked -= entry.absent
         asked.update(addresses[-ALWAYS_ASKED:])
-        return [address for address in asked if address not in known]
+        return [address for address in asked if address not in known], entry.epoch
 
     def answered(
         self,
         session: Session,
         addresses: Sequence[bytes],
         *,
+        under: bytes | None,
         epoch: bytes | None,
         version: bytes | None,
         info: bytes | None,
         asked: Iterable[bytes],
         found: Mapping[bytes, Checkpoint],
     ) -> dict[bytes, Checkpoint]:
-        """Take in a recall's reply; return all that may be used for `addresses`."""
+        """Take in a recall's reply; return all that may be used for `addresses`. `under`: the epoch from `unknown`."""
         entry = self._entries.get(session)
+        current = entry.epoch if entry is not None else None
+        if current not in (under, epoch):
+            # While the question was out, this process wrote or forgot: the reply is older than what is known here.
+            return _at(entry, addresses) if under is epoch is None else dict(found)
         if entry is not None and not _goes_with(entry, epoch):
             self.forget(session)
             entry = None

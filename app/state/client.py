@@ -15,7 +15,7 @@ from redis.asyncio import Redis
 from redis.asyncio.cluster import RedisCluster
 
 from app.state.lean import CONNECTIONS, POOL_WAIT
-from app.state.link import BusyError, Command
+from app.state.link import BusyError, Command, no_lost_cancellation
 
 # fakeredis keeps expired keys until something touches them; counting the keys sweeps them.
 _SWEEP_EVERY = 2000
@@ -38,7 +38,8 @@ class ClientLink:
             async with asyncio.timeout(self._timeout if within is None else within):
                 await self._wait_for_slot()
                 try:
-                    return await self._trip(commands)
+                    with no_lost_cancellation():
+                        return await self._trip(commands)
                 finally:
                     self._slots.release()
         except TimeoutError:
@@ -71,7 +72,7 @@ class ClientLink:
             raise reply
 
     async def scan(self, pattern: str) -> AsyncIterator[bytes]:
-        """See `Link`."""
+        """See `Link`. On a cluster redis-py walks every master."""
         async for key in self._client.scan_iter(match=pattern, count=500):
             yield key
 
@@ -114,23 +115,6 @@ class ClusterLink(ClientLink):
         except errors.RedisClusterException as error:
             self._read_map()
             raise errors.ConnectionError(str(error)) from None
-
-    async def scan(self, pattern: str) -> AsyncIterator[bytes]:
-        """See `Link`."""
-        if not self._known:
-            await asyncio.shield(self._read_map())
-        for node in self._client.get_primaries():
-            cursor: Any = "0"
-            while True:
-                reply: Any = await self._client.execute_command(
-                    "SCAN", cursor, "MATCH", pattern, "COUNT", 500, target_nodes=node
-                )
-                # By node it answers {name: (cursor, keys)} or, for one node, the pair itself.
-                cursor, keys = next(iter(reply.values())) if isinstance(reply, dict) else reply
-                for key in keys:
-                    yield key
-                if int(cursor) == 0:
-                    break
 
     async def close(self) -> None:
         """See `Link`."""

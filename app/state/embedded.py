@@ -32,7 +32,7 @@ from pathlib import Path
 from app.state.binary import find_binary
 
 DEFAULT_DIRECTORY = ".foldline"
-START_SECONDS = 20.0  # a large append-only file takes a while to open, but an open file answers LOADING at once
+START_SECONDS = 30.0  # a large append-only file takes a while to load
 STOP_SECONDS = 5.0
 _SOCKET_PATH_LIMIT = 100  # bytes; the kernel's own is 104 to 108
 _PAUSES = (0.1, 5.0)  # seconds between restarts: the first, and the longest
@@ -266,7 +266,7 @@ def _answers(path: Path) -> socket.socket | None:
     try:
         sock.connect(str(path))
         sock.sendall(b"*1\r\n$4\r\nPING\r\n")
-        if sock.recv(64):  # +PONG, or -LOADING while it reads its file
+        if sock.recv(64).startswith(b"+PONG"):  # else -LOADING, while it reads its file
             return sock
     except OSError:
         pass

@@ -17,7 +17,7 @@ import hiredis
 from redis import exceptions as errors
 from redis.asyncio.connection import AbstractConnection, Connection, SSLConnection, UnixDomainSocketConnection
 
-from app.state.link import ERRORS, BusyError, Command
+from app.state.link import ERRORS, BusyError, Command, no_lost_cancellation
 
 CONNECTIONS = 64
 POOL_WAIT = 0.2  # seconds
@@ -34,7 +34,8 @@ class Handover(AbstractConnection):
     async def hand_over(self) -> asyncio.StreamWriter:
         """Connect with the whole handshake, and give the connection away."""
         try:
-            await self.connect()
+            with no_lost_cancellation():
+                await self.connect()
             writer = self._writer
             if writer is None:
                 raise errors.ConnectionError("the connection closed at once")

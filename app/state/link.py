@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol, TypeAlias
 
 from redis import exceptions as errors
@@ -88,6 +89,20 @@ def reason(error: BaseException) -> str:
         if isinstance(error, kind):
             return words
     return "error"
+
+
+@contextmanager
+def no_lost_cancellation() -> Iterator[None]:
+    """Raise a cancellation that the body swallowed.
+
+    redis-py sends through `asyncio.wait_for`, which before Python 3.12 forgets a cancellation that comes in the same
+    moment as its result (cpython #86296). A turn whose client has left would go on.
+    """
+    task = asyncio.current_task()
+    before = task.cancelling() if task is not None else 0
+    yield
+    if task is not None and task.cancelling() > before:
+        raise asyncio.CancelledError
 
 
 def is_wrong_type(error: object) -> bool:

@@ -152,7 +152,7 @@ class Store:
 
     async def recall(self, session: Session, addresses: Sequence[bytes]) -> Recalled:
         """What is known at `addresses` (16 bytes each), and the session's memory: one round trip. Never raises."""
-        asked = self._cache.unknown(session, addresses)
+        asked, under = self._cache.unknown(session, addresses)
         try:
             reply = (await self._link.trip(("HMGET", session.key, EPOCH, VERSION, INFO, MEMORY, *asked)))[0]
         except Away as away:
@@ -165,7 +165,7 @@ class Store:
             if value is not None and (checkpoint := self._opened(session, address, value)) is not None:
                 found[address] = checkpoint
         usable = self._cache.answered(
-            session, addresses, epoch=epoch, version=version, info=info, asked=asked, found=found
+            session, addresses, under=under, epoch=epoch, version=version, info=info, asked=asked, found=found
         )
         return Recalled(checkpoints=usable, memory=self._memory(session, memory) if memory else None)
 
