@@ -27,8 +27,8 @@ class Exchange:
 
     method: str
     path: str
-    query: dict[str, str]
-    headers: dict[str, str]
+    query: dict[str, str] = field(repr=False)
+    headers: dict[str, str] = field(repr=False)
     raw: bytes = field(repr=False)
     body: Any = field(repr=False)
     started: float

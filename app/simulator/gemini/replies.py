@@ -109,7 +109,7 @@ def _parts(saying: Saying) -> list[list[Json]]:
     if answer.reasoning and saying.shows_thoughts:
         groups += [[{"text": text, "thought": True}] for text in parts_of(answer.reasoning, Directives({}))]
     texts: list[list[Json]] = [[{"text": text}] for text in parts_of(answer.text, saying.orders)]
-    if saying.thinks and not answer.calls and (texts or saying.model.signs):
+    if saying.thinks and not answer.calls and (texts or (saying.model.signs and not answer.cut)):
         signature = signatures.for_text(identity)
         if "late_signature" in saying.orders or not texts:
             texts.append([{"text": "", "thoughtSignature": signature}])

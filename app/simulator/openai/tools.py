@@ -12,7 +12,7 @@ _MOST_TOOLS = 128
 
 
 def check_tools(body: Json, *, own: bool) -> None:
-    """`tools`, `tool_choice` and `parallel_tool_calls`; RefusalError if one breaks a rule. `own`: unknown keys are one."""
+    """Tools, tool choice and parallel calls; RefusalError if one breaks a rule. `own` models take no unknown keys."""
     tools = body.get("tools")
     if tools is None:
         for name in ("tool_choice", "parallel_tool_calls"):
