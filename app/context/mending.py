@@ -102,9 +102,15 @@ class _Mender:
             result = self._late(call, index)
             if result is None:
                 result = ToolResult(call.id, (Text(INTERRUPTED),), call.name, is_error=True)
-                self.losses.append(Loss(f"messages[{index - 1}]", f"The call of {call.name} had no result: one was added that says so."))
+                self.losses.append(
+                    Loss(
+                        f"messages[{index - 1}]", f"The call of {call.name} had no result: one was added that says so."
+                    )
+                )
             else:
-                self.losses.append(Loss(f"messages[{index}]", f"The result of {call.name} came late: it was moved up to its call."))
+                self.losses.append(
+                    Loss(f"messages[{index}]", f"The result of {call.name} came late: it was moved up to its call.")
+                )
             self._out.append(Message("user", (result,)))
         self._open = []
         if self._orphans:

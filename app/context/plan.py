@@ -73,6 +73,7 @@ class Plan(msgspec.Struct, frozen=True):
 
 Step: TypeAlias = Callable[[Draft, Known, Policy], Draft]
 
+
 def plan(chat: Chat, known: Known, policy: Policy, steps: tuple[Step, ...]) -> Plan:
     """Run the steps in order. With `off` in the policy the chat goes out as it came."""
     draft = Draft(chat)

@@ -60,7 +60,8 @@ def policy_of(
     for name in request:
         if name not in PER_REQUEST:
             raise ClientError(
-                f"foldline.{name} is not an option. There are: {', '.join(sorted(PER_REQUEST))}.", param=f"foldline.{name}"
+                f"foldline.{name} is not an option. There are: {', '.join(sorted(PER_REQUEST))}.",
+                param=f"foldline.{name}",
             )
     profile = request.get("profile") or route.get("profile") or settings.get("profile") or "auto"
     if profile not in ("auto", "chat", "agent"):

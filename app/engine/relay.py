@@ -34,7 +34,7 @@ class Relay:
         self._same = upstream.wire.name == self._client.name
         self._type = sent.answer.headers.get("content-type", "application/json")
         self._streamed = self._type.startswith(EVENT_STREAM)
-        self.reader: Reader = upstream.wire.reader(sent.chat, self._streamed)
+        self.reader: Reader = upstream.wire.reader(sent.chat, self._streamed, turn.engine.new_id)
         self._tail = b""
         self._remembered = False
 

@@ -35,7 +35,9 @@ _TOO_LONG = re.compile(
     r"|input token count.{0,40}exceeds the maximum|exceeds the maximum number of tokens|prompt is too long",
     re.IGNORECASE,
 )
-_NO_MODEL = re.compile(r"\bmodel\b.{0,120}(does not exist|not found|is not supported)|models/\S+ is not found", re.IGNORECASE)
+_NO_MODEL = re.compile(
+    r"\bmodel\b.{0,120}(does not exist|not found|is not supported)|models/\S+ is not found", re.IGNORECASE
+)
 _RETRY_IN = re.compile(r"retry in (\d+(?:\.\d+)?)\s*s", re.IGNORECASE)
 
 

@@ -6,7 +6,7 @@ Writer (events → the client's bytes) that it makes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal, Protocol
 
 import msgspec
@@ -107,16 +107,23 @@ class Wire(Protocol):
 
     name: str
 
-    def decode(self, inbound: Inbound) -> Chat:
-        """A client's request as a Chat. Raises ClientError naming the field at fault."""
+    def decode(self, inbound: Inbound, before: Chat | None = None) -> Chat:
+        """A client's request as a Chat. Raises ClientError naming the field at fault.
+
+        `before` may be an earlier chat that this one goes on from (see prefix.py): a wire that can then reads only what
+        is new, and gives the earlier messages as the very same objects.
+        """
         ...
 
     def encode(self, chat: Chat, target: Target) -> Outbound:
         """The chat as this provider wants it. Raises ClientError for what cannot be sent there at all."""
         ...
 
-    def reader(self, chat: Chat, stream: bool) -> Reader:
-        """A reader for the answer to `chat`, streamed or in one piece."""
+    def reader(self, chat: Chat, stream: bool, new_id: Callable[[], str]) -> Reader:
+        """A reader for the answer to `chat`, streamed or in one piece.
+
+        `new_id` gives letters and digits, at most 30, for calls that the provider gave no usable id.
+        """
         ...
 
     def writer(self, chat: Chat, stamp: Stamp, stream: bool) -> Writer:

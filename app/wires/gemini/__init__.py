@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from app.chat.model import Chat, Message
 from app.errors import ProxyError, UpstreamError
@@ -21,7 +21,7 @@ class Gemini:
 
     name = NAME
 
-    def decode(self, inbound: Inbound) -> Chat:
+    def decode(self, inbound: Inbound, before: Chat | None = None) -> Chat:
         """A client's request as a Chat; model, verb and framing stand in its path."""
         return decode(inbound)
 
@@ -29,9 +29,9 @@ class Gemini:
         """The chat as Gemini takes it."""
         return encode(chat, target)
 
-    def reader(self, chat: Chat, stream: bool) -> Reader:
+    def reader(self, chat: Chat, stream: bool, new_id: Callable[[], str]) -> Reader:
         """A reader for Gemini's answer (streamed: always asked for as server-sent events)."""
-        return StreamReader(chat) if stream else AnswerReader(chat)
+        return StreamReader(chat, new_id) if stream else AnswerReader(chat, new_id)
 
     def writer(self, chat: Chat, stamp: Stamp, stream: bool) -> Writer:
         """A writer for the client. Without `alt=sse` a stream is a JSON array."""

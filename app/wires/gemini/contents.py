@@ -221,7 +221,9 @@ class _Builder:
             raise ClientError(
                 f"The file {media.file_id[:40]!r} is stored at another provider: Gemini cannot read it. Send its bytes instead."
             )
-        self.losses.append(Loss("messages", "A picture given by address is handed on as it is; older models refuse it."))
+        self.losses.append(
+            Loss("messages", "A picture given by address is handed on as it is; older models refuse it.")
+        )
         return {"fileData": {"mimeType": media.mime or _mime_of(media.url), "fileUri": media.url}}
 
 
@@ -251,6 +253,10 @@ def _arguments(call: ToolCall) -> Any:
 
 def _mime_of(url: str) -> str:
     ending = url.partition("?")[0].rpartition(".")[2].lower()
-    return {"png": "image/png", "webp": "image/webp", "gif": "image/gif", "heic": "image/heic", "pdf": "application/pdf"}.get(
-        ending, "image/jpeg"
-    )
+    return {
+        "png": "image/png",
+        "webp": "image/webp",
+        "gif": "image/gif",
+        "heic": "image/heic",
+        "pdf": "application/pdf",
+    }.get(ending, "image/jpeg")

@@ -11,7 +11,8 @@ import msgspec
 from app.chat.model import Chat, Loss, Message, Text, Tool
 from app.errors import ClientError
 from app.wires import schema
-from app.wires.envelope import Envelope, encode as to_json
+from app.wires.envelope import Envelope
+from app.wires.envelope import encode as to_json
 from app.wires.gemini.contents import contents
 from app.wires.gemini.decode import camel
 from app.wires.gemini.names import NAME, generation, legal
@@ -41,7 +42,9 @@ def encode(chat: Chat, target: Target) -> Outbound:
         untouched = len(fields) == len(envelope.fields) and not envelope.mended
         return Outbound(where, envelope.raw if untouched else to_json(fields), untouched=untouched)
     written, losses = contents(chat, target.model)
-    body: dict[str, Any] = {name: raw for name, raw in fields.items() if camel(name) not in ("contents", "systemInstruction")}
+    body: dict[str, Any] = {
+        name: raw for name, raw in fields.items() if camel(name) not in ("contents", "systemInstruction")
+    }
     body |= _system(chat.system) | {"contents": written}
     return Outbound(where, to_json(body), tuple(losses))
 

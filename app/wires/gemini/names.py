@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from app.chat.events import FinishReason
 from app.chat.model import Chat
+from app.wires.toolnames import alias, changed
 
 NAME = "gemini"
 
@@ -55,23 +55,16 @@ FINISH_OUT: dict[FinishReason, str] = {
 
 
 def legal(name: str) -> str:
-    """A function name that Gemini takes: the name itself if it is legal, else a cleaned one with a digest of the
-    original behind it, so that two names never fall together and the same name always becomes the same.
+    """A function name that Gemini takes (see toolnames.alias).
 
     Gemini documents 128 characters with `:`; Vertex AI and older models take 64 without, which all take.
     """
-    if _LEGAL.fullmatch(name):
-        return name
-    clean = _ILLEGAL.sub("_", name)
-    if not clean or not (clean[0].isalpha() or clean[0] == "_"):
-        clean = "_" + clean
-    return f"{clean[:55]}_{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+    return alias(name, _LEGAL, _ILLEGAL)
 
 
 def reverse(chat: Chat) -> Mapping[str, str]:
     """What Gemini says → what the client calls it, for the tools whose name had to be changed."""
-    names: Iterable[str] = (tool.name for tool in chat.tools)
-    return {changed: name for name in names if (changed := legal(name)) != name}
+    return changed(chat, NAME, legal)
 
 
 def generation(model: str) -> tuple[int, int]:

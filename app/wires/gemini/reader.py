@@ -6,7 +6,6 @@ stream without one is broken. A thought signature may come late, in a part with 
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -82,15 +81,10 @@ BODIES = msgspec.json.Decoder(list[msgspec.Raw])
 CUSTOM = msgspec.json.Decoder(dict[str, Any])
 
 
-def new_call_id() -> str:
-    """An id for a call that Gemini gave none: short and plain, as other providers cap and restrict ids."""
-    return "call_" + secrets.token_hex(12)
-
-
 class _Answer:
     """What one answer has said so far; shared by the streamed and the whole form."""
 
-    def __init__(self, chat: Chat, new_id: Callable[[], str] = new_call_id) -> None:
+    def __init__(self, chat: Chat, new_id: Callable[[], str]) -> None:
         self._names = reverse(chat)
         self._custom = {tool.name for tool in chat.tools if tool.kind == "custom"}
         self._new_id = new_id
@@ -147,7 +141,7 @@ class _Answer:
     def _named(self, call: ToolCall) -> ToolCall:
         """The call as the client knows it: its own name for the tool, an id that no other call of this answer has."""
         name = self._names.get(call.name, call.name)
-        identity = call.id if _plain_id(call.id) and call.id not in self._ids else self._new_id()
+        identity = call.id if _plain_id(call.id) and call.id not in self._ids else "call_" + self._new_id()
         self._ids.add(identity)
         if name in self._custom:
             words = as_text(CUSTOM.decode(call.arguments).get("input"))
@@ -190,7 +184,7 @@ class _Answer:
 class StreamReader:
     """Reads a stream of server-sent events."""
 
-    def __init__(self, chat: Chat, new_id: Callable[[], str] = new_call_id) -> None:
+    def __init__(self, chat: Chat, new_id: Callable[[], str]) -> None:
         self._frames = Frames()
         self._answer = _Answer(chat, new_id)
         self._done = False
@@ -239,7 +233,7 @@ class StreamReader:
 class AnswerReader:
     """Reads an answer in one piece: one object, or the JSON array that a stream without alt=sse is."""
 
-    def __init__(self, chat: Chat, new_id: Callable[[], str] = new_call_id) -> None:
+    def __init__(self, chat: Chat, new_id: Callable[[], str]) -> None:
         self._data: list[bytes] = []
         self._answer = _Answer(chat, new_id)
 

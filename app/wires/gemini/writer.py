@@ -58,7 +58,9 @@ class StreamWriter:
         return self._chunk({"candidates": [{"content": {"role": "model", "parts": parts}, "index": 0}]})
 
     def _chunk(self, body: dict[str, Any]) -> bytes:
-        return self.frame(encode(body | {"modelVersion": self._model or self._chat.model, "responseId": self._stamp.id}))
+        return self.frame(
+            encode(body | {"modelVersion": self._model or self._chat.model, "responseId": self._stamp.id})
+        )
 
     def frame(self, chunk: bytes) -> bytes:
         """One chunk on the wire."""

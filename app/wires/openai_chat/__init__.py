@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from app.chat.model import Chat, Message
 from app.errors import ProxyError, UpstreamError
@@ -20,17 +20,17 @@ class OpenAIChat:
 
     name = NAME
 
-    def decode(self, inbound: Inbound) -> Chat:
+    def decode(self, inbound: Inbound, before: Chat | None = None) -> Chat:
         """A client's request as a Chat."""
-        return decode(inbound)
+        return decode(inbound, before)
 
     def encode(self, chat: Chat, target: Target) -> Outbound:
         """The chat for an OpenAI-compatible provider."""
         return encode(chat, target)
 
-    def reader(self, chat: Chat, stream: bool) -> Reader:
+    def reader(self, chat: Chat, stream: bool, new_id: Callable[[], str]) -> Reader:
         """A reader for the provider's answer."""
-        return ChunkReader() if stream else CompletionReader()
+        return ChunkReader(chat) if stream else CompletionReader(chat)
 
     def writer(self, chat: Chat, stamp: Stamp, stream: bool) -> Writer:
         """A writer for the client."""

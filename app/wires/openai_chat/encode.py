@@ -14,8 +14,10 @@ import msgspec
 from app.chat.model import Chat, Loss, Media, Message, Native, Opaque, Part, Text, Thinking, Tool, ToolCall, ToolResult
 from app.errors import ClientError
 from app.wires import schema
-from app.wires.envelope import ANYTHING, Envelope, as_list, as_object, encode as to_json
-from app.wires.openai_chat.names import LOOP_ONLY, NAME, TOOL_ERROR
+from app.wires.envelope import ANYTHING, Envelope, as_list, as_object
+from app.wires.envelope import encode as to_json
+from app.wires.openai_chat.names import LOOP_ONLY, NAME, TOOL_ERROR, legal
+from app.wires.toolnames import short_id
 from app.wires.wire import Outbound, Target
 
 PATH = "/chat/completions"
@@ -32,14 +34,15 @@ def encode(chat: Chat, target: Target) -> Outbound:
         return Outbound(PATH, envelope.raw, untouched=True)
     fields: dict[str, Any] = {name: raw for name, raw in envelope.fields.items() if name not in OURS}
     fields["model"] = target.model
+    losses: list[Loss] = []
     if not (chat.messages is envelope.messages and chat.system is envelope.system):
-        fields["messages"] = list(_messages(chat))
-    return Outbound(PATH, to_json(fields))
+        fields["messages"] = list(_messages(chat, losses))
+    return Outbound(PATH, to_json(fields), tuple(losses))
 
 
 def _anew(chat: Chat, target: Target) -> Outbound:
     losses: list[Loss] = [Loss(name, "Chat Completions has no such field.") for name in chat.rest]
-    body: dict[str, Any] = {"model": target.model, "messages": list(_messages(chat))}
+    body: dict[str, Any] = {"model": target.model, "messages": list(_messages(chat, losses))}
     body |= _sampling(chat, target, losses)
     if tools := _tools(chat.tools, losses):
         body["tools"] = tools
@@ -48,12 +51,22 @@ def _anew(chat: Chat, target: Target) -> Outbound:
     return Outbound(PATH, to_json(body), tuple(losses))
 
 
-def _messages(chat: Chat) -> Iterable[Any]:
+def _messages(chat: Chat, losses: list[Loss]) -> Iterable[Any]:
     for message in (*chat.system, *chat.messages):
         if message.native and message.native.wire == NAME:
             yield message.native.body
         else:
+            losses.extend(_left_out(message))
             yield from _written(message)
+
+
+def _left_out(message: Message) -> Iterable[Loss]:
+    """Parts that this format has no place for."""
+    for part in message.parts:
+        if isinstance(part, Opaque) and part.native.wire != NAME:
+            yield Loss("messages", "A part that only its own provider understands was left out.")
+        elif isinstance(part, Media) and message.role == "assistant":
+            yield Loss("messages", f"Chat Completions has no place for the {part.kind} that the model made.")
 
 
 def _written(message: Message) -> Iterable[dict[str, Any]]:
@@ -85,14 +98,17 @@ def _assistant(parts: tuple[Part, ...]) -> dict[str, Any] | None:
 def _call(call: ToolCall) -> dict[str, Any]:
     if call.kind == "custom":
         return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": call.arguments}}
-    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments or "{}"}}
+    function = {"name": legal(call.name), "arguments": call.arguments or "{}"}
+    return {"id": short_id(call.id), "type": "function", "function": function}
 
 
 def _result(result: ToolResult) -> dict[str, Any]:
     text = (TOOL_ERROR if result.is_error else "") + result.text
     if any(not isinstance(part, Text) for part in result.content):
         text += "\n[its pictures and files follow in the next message]"
-    return {"role": "tool", "tool_call_id": result.call_id, "content": text}
+    if not result.call_id:  # the older function calls have no ids
+        return {"role": "function", "name": result.name, "content": text}
+    return {"role": "tool", "tool_call_id": short_id(result.call_id), "content": text}
 
 
 def _content(parts: list[Part]) -> str | list[dict[str, Any]]:
@@ -182,7 +198,7 @@ def _tool_choice(chat: Chat) -> Any:
         return None
     if not choice.names:
         return choice.mode
-    named = [{"type": "function", "function": {"name": name}} for name in choice.names]
+    named = [{"type": "function", "function": {"name": legal(name)}} for name in choice.names]
     if len(named) == 1 and choice.mode == "required":
         return named[0]
     return {"type": "allowed_tools", "allowed_tools": {"mode": choice.mode, "tools": named}}
@@ -207,7 +223,7 @@ def _tools(tools: tuple[Tool, ...], losses: list[Loss]) -> list[Any]:
         elif tool.kind == "hosted":
             losses.append(Loss(f"tools.{tool.name}", "This tool runs only at its own provider."))
         else:
-            function = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
+            function = {"name": legal(tool.name), "description": tool.description, "parameters": tool.schema}
             written.append({"type": "function", "function": function})
     return written
 
@@ -219,9 +235,7 @@ def restore(message: Message, sealed: bytes, in_loop: bool) -> Message:
     send stay as they are; plain reasoning goes back only inside the running tool loop (names.LOOP_ONLY).
     """
     kept = as_object(ANYTHING.decode(sealed))
-    added = {
-        name: value for name, value in as_object(kept.get("message")).items() if in_loop or name not in LOOP_ONLY
-    }
+    added = {name: value for name, value in as_object(kept.get("message")).items() if in_loop or name not in LOOP_ONLY}
     body: dict[str, Any]
     if message.native and message.native.wire == NAME:
         body = msgspec.json.decode(message.native.body, type=dict[str, Any])

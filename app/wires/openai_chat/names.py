@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+
 from app.chat.events import FinishReason
+from app.chat.model import Chat
+from app.wires.toolnames import alias, changed
 
 NAME = "openai_chat"
 
@@ -37,3 +42,16 @@ MESSAGE_EXTRAS = ("reasoning_content", "reasoning", "reasoning_details", "thinki
 LOOP_ONLY = ("reasoning_content", "reasoning")
 """Plain reasoning text goes back only inside the running tool loop: DeepSeek and Kimi demand it there and refuse it,
 or ask to leave it out, elsewhere. Signed and encrypted forms go back always."""
+
+_LEGAL = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
+
+
+def legal(name: str) -> str:
+    """A function name that OpenAI takes, `^[a-zA-Z0-9_-]{1,64}$` (see toolnames.alias)."""
+    return alias(name, _LEGAL, _ILLEGAL)
+
+
+def reverse(chat: Chat) -> Mapping[str, str]:
+    """What the provider says → what the client calls it, for the tools whose name had to be changed."""
+    return changed(chat, NAME, legal)

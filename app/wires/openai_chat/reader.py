@@ -22,11 +22,11 @@ from app.chat.events import (
     Unknown,
     Usage,
 )
-from app.chat.model import Native, ToolCall
+from app.chat.model import Chat, Native, ToolCall
 from app.errors import UpstreamError
-from app.wires.envelope import as_object, encode
+from app.wires.envelope import as_object, as_text, encode
 from app.wires.openai_chat.errors import stream_failure
-from app.wires.openai_chat.names import FINISH_IN, MESSAGE_EXTRAS, NAME
+from app.wires.openai_chat.names import FINISH_IN, MESSAGE_EXTRAS, NAME, reverse
 from app.wires.sse import Frames, TooLargeError
 
 
@@ -96,9 +96,10 @@ BODY = msgspec.json.Decoder(Body)
 class _Answer:
     """What one answer has said so far; shared by the streamed and the whole form."""
 
-    __slots__ = ("_calls", "_extras", "_finish", "_started", "_usage")
+    __slots__ = ("_calls", "_extras", "_finish", "_names", "_started", "_usage")
 
-    def __init__(self) -> None:
+    def __init__(self, chat: Chat) -> None:
+        self._names = reverse(chat)
         self._started = False
         self._finish = ""
         self._usage: Usage | None = None
@@ -134,17 +135,21 @@ class _Answer:
         if said.refusal:
             events.append(TextDelta(said.refusal, native))
         for position, call in enumerate(said.tool_calls or ()):
-            events.append(self._call(position, call, native))
+            events.extend(self._call(position, call, native))
         if said.function_call:
-            events.append(self._call(0, Call(0, function=said.function_call), native))
+            events.extend(self._call(0, Call(0, function=said.function_call), native))
         self._keep(said)
         return events
 
-    def _call(self, position: int, piece: Call, native: Native | None) -> ToolCallDelta:
-        """Pieces of one call share an index; a server that gives none begins a new call with each new id."""
+    def _call(self, position: int, piece: Call, native: Native | None) -> list[Event]:
+        """Pieces of one call share an index; a server that gives none begins a new call with each new id.
+
+        A custom tool's call is told once it is whole: only then is its kind said too.
+        """
         index = piece.index if piece.index is not None else self._unnumbered(position, piece)
         arguments = (piece.function.arguments if piece.function else "") or ""
         name = (piece.function.name if piece.function else "") or ""
+        name = self._names.get(name, name)
         known = self._calls.get(index)
         if known is None:
             self._calls[index] = Call(
@@ -155,11 +160,15 @@ class _Answer:
                 piece.extra_content,
                 piece.provider_specific_fields,
             )
-            return ToolCallDelta(index, piece.id or "", name, arguments, native)
+            return [] if piece.custom is not None else [ToolCallDelta(index, piece.id or "", name, arguments, native)]
+        if known.custom is not None:
+            more = as_text((piece.custom or {}).get("input"))
+            known.custom = {**known.custom, "input": as_text(known.custom.get("input")) + more}
+            return []
         function = known.function or Function()
         known.function = Function(function.name or name, (function.arguments or "") + arguments)
         known.extra_content = known.extra_content or piece.extra_content
-        return ToolCallDelta(index, arguments=arguments, native=native)
+        return [ToolCallDelta(index, arguments=arguments, native=native)]
 
     def _unnumbered(self, position: int, piece: Call) -> int:
         for index, known in self._calls.items():
@@ -206,9 +215,9 @@ class ChunkReader:
 
     __slots__ = ("_answer", "_done", "_frames")
 
-    def __init__(self) -> None:
+    def __init__(self, chat: Chat) -> None:
         self._frames = Frames()
-        self._answer = _Answer()
+        self._answer = _Answer(chat)
         self._done = False
 
     def feed(self, data: bytes) -> list[Event]:
@@ -260,9 +269,9 @@ class CompletionReader:
 
     __slots__ = ("_answer", "_data")
 
-    def __init__(self) -> None:
+    def __init__(self, chat: Chat) -> None:
         self._data: list[bytes] = []
-        self._answer = _Answer()
+        self._answer = _Answer(chat)
 
     def feed(self, data: bytes) -> list[Event]:
         """Nothing yet: the body is read at its end."""

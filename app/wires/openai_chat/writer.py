@@ -27,7 +27,9 @@ class ChunkWriter:
     def __init__(self, chat: Chat, stamp: Stamp) -> None:
         self._chat = chat
         self._stamp = stamp
-        self._tail = b',"logprobs":null,"finish_reason":null}]' + (b',"usage":null' if chat.include_usage else b"") + b"}\n\n"
+        self._tail = (
+            b',"logprobs":null,"finish_reason":null}]' + (b',"usage":null' if chat.include_usage else b"") + b"}\n\n"
+        )
         self._head = b""
         self._indexes: dict[int, int] = {}
         self._usage: Usage | None = None
@@ -80,8 +82,10 @@ class ChunkWriter:
         if event.index in self._indexes:
             return b""
         call = event.call
-        arguments = call.arguments if call.kind == "custom" else call.arguments or "{}"
-        return self._call_piece(ToolCallDelta(event.index, call.id, call.name, arguments))
+        if call.kind == "custom":
+            index = self._indexes[event.index] = len(self._indexes)
+            return self._delta(encode({"tool_calls": [{"index": index, **_call(call)}]}))
+        return self._call_piece(ToolCallDelta(event.index, call.id, call.name, call.arguments or "{}"))
 
     def close(self) -> bytes:
         """Finish chunk, usage chunk if asked for, end marker."""
