@@ -1,4 +1,4 @@
-"""The docs name every setting, header, command, metric and error that a user can meet, and their links lead somewhere."""
+"""The docs name every setting, header, command, metric and error there is, and their links lead somewhere."""
 
 from __future__ import annotations
 
