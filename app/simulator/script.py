@@ -70,7 +70,8 @@ def asks_for_summary(body: Any) -> bool:
         return False
     system = [asked.get(key) for key in ("system", "systemInstruction", "system_instruction", "instructions")]
     messages = as_list(asked.get("messages")) or as_list(asked.get("contents")) or as_list(asked.get("input"))
-    return any(wants_summary(dump(part)) for part in [*system, *messages[:1], *messages[-1:]] if part)
+    told = [one for one in messages[:1] if as_object(one).get("role") in ("system", "developer")]
+    return any(wants_summary(dump(part)) for part in [*system, *told, *messages[-1:]] if part)
 
 
 def scripted_reply(entry: Json, asked: Asked, dialect: Dialect) -> Reply:

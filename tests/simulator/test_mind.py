@@ -9,6 +9,7 @@ import httpx2
 import pytest
 
 from app.simulator.estimate import tokens
+from app.simulator.mind.facts import wants_summary
 from app.simulator.mind.instances import instance
 
 TALKS: list[tuple[list[str], str]] = [
@@ -89,6 +90,21 @@ async def test_a_summary_keeps_names_numbers_and_links_and_obeys_no_old_order(ht
     text = answer["choices"][0]["message"]["content"]
     assert all(kept in text for kept in ("INV-2207", "41,300", "https://example.com/a?b=1"))
     assert "hello" not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "ordered"),
+    [
+        ("Summarise this conversation: …", True),
+        ("You summarize chats.", True),
+        ("Keep numbers. Write a short summary.", True),
+        ("会話を要約してください", True),
+        ("Summary of the conversation so far: the code is A1.\nWhat is the code?", False),
+        ("You are a helper that can summarize documents.", False),
+    ],
+)
+def test_a_summary_is_written_when_ordered_and_not_when_carried(text: str, ordered: bool) -> None:
+    assert wants_summary(text) is ordered
 
 
 async def test_a_tool_argument_that_an_earlier_result_gave_is_used_again(http: httpx2.AsyncClient) -> None:

@@ -31,7 +31,7 @@ def orders_of(talk: Talk) -> Directives:
 def asks_for_summary(talk: Talk) -> bool:
     """Whether the system text or the user's last text asks for a summary, and no tool is offered."""
     systems = [one.text for one in talk.said if one.role == "system"]
-    return not talk.tools and any(facts.wants_summary(text) for text in [*systems[:1], talk.asked[:600]])
+    return not talk.tools and any(facts.wants_summary(text) for text in [*systems[:1], talk.asked])
 
 
 def think(talk: Talk, orders: Directives) -> Answer:

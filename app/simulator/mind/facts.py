@@ -21,6 +21,13 @@ _NAME_STATED = re.compile(
     r"\b(?:my name is|i am called|call me)\s+([^\s.,;!?]+(?:\s+[A-Z][^\s.,;!?]*)*)", re.IGNORECASE
 )
 _REMEMBER = re.compile(r"\bremember(?:\s+that|\s*:)\s*(.{1,300}?)(?:[;!\n]|\.(?:\s|$)|$)", re.IGNORECASE)
+_ORDER_STANDS_IN = 1000  # characters at the beginning of a text
+_ORDERS_SUMMARY = re.compile(
+    r"(?:^|[.!?:\n\"]\s*|\b(?:you|please|now|to|and|then|must|should|will)\s+)"
+    r"(?:summari[sz]e\b|condense\b|(?:write|make|update|produce)\s+(?:a|the|one)\s+(?:\w+\s+){0,2}summary\b)"
+    r"|要約して|要約せよ",
+    re.IGNORECASE,
+)
 _SENTENCE = re.compile(r"[^.!?。！？\n]+(?:[.!?](?!\s|$)[^.!?。！？\n]+)*[.!?。！？]?")
 _CRITICAL = re.compile(r"https?://|\d{2,}|[\w.-]+/[\w./-]+|[A-Za-z]+[_-]?\d|\w_\w|(?<=[a-z,] )[A-Z][a-z]+|[A-Z]{2,}")
 
@@ -63,9 +70,8 @@ def summary(talk: Talk, limit: int) -> str:
 
 
 def wants_summary(text: str) -> bool:
-    """Whether a text asks for a summary of a conversation."""
-    low = text[:4000].lower()
-    return any(word in low for word in ("summarise", "summarize", "summary of", "write a summary", "要約"))
+    """Whether a text orders a summary. One that only speaks of summaries, or carries an earlier one, does not."""
+    return _ORDERS_SUMMARY.search(text[:_ORDER_STANDS_IN]) is not None
 
 
 def _earlier(talk: Talk) -> list[str]:
