@@ -13,7 +13,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -118,14 +118,14 @@ class RedisServer:
 
 
 @contextmanager
-def short_directory() -> Iterator[Path]:
+def short_directory() -> Generator[Path]:
     """A directory whose path is short enough for a unix socket."""
     with tempfile.TemporaryDirectory(prefix="fl", dir="/tmp") as name:
         yield Path(name)
 
 
 @contextmanager
-def redis_server(*flags: str) -> Iterator[RedisServer]:
+def redis_server(*flags: str) -> Generator[RedisServer]:
     """A server with `flags`, killed at the end."""
     with short_directory() as directory:
         server = RedisServer(directory, *flags)
@@ -137,7 +137,7 @@ def redis_server(*flags: str) -> Iterator[RedisServer]:
 
 
 @contextmanager
-def redis_cluster(masters: int = 3) -> Iterator[list[RedisServer]]:
+def redis_cluster(masters: int = 3) -> Generator[list[RedisServer]]:
     """A cluster of masters without replicas."""
     with ExitStack() as stack:
         servers: list[RedisServer] = []
@@ -155,7 +155,7 @@ def redis_cluster(masters: int = 3) -> Iterator[list[RedisServer]]:
 
 
 @contextmanager
-def redis_sentinel(name: str = "main") -> Iterator[tuple[RedisServer, RedisServer, int]]:
+def redis_sentinel(name: str = "main") -> Generator[tuple[RedisServer, RedisServer, int]]:
     """A master, its replica, and a sentinel that calls the master `name`: the two servers and the sentinel's port."""
     with redis_server() as master, redis_server("--replicaof", "127.0.0.1", str(master.port)) as replica:
         until(lambda: b"master_link_status:up" in replica.command("INFO", "replication"), "the replica follows")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeAlias
 
@@ -92,7 +92,7 @@ def reason(error: BaseException) -> str:
 
 
 @contextmanager
-def no_lost_cancellation() -> Iterator[None]:
+def no_lost_cancellation() -> Generator[None]:
     """Raise a cancellation that the body swallowed.
 
     redis-py sends through `asyncio.wait_for`, which before Python 3.12 forgets a cancellation that comes in the same

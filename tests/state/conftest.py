@@ -51,7 +51,8 @@ async def open_store() -> AsyncIterator[OpenStore]:
     async with AsyncExitStack() as stack:
 
         async def opened(url: str, **settings: Any) -> Store:
-            store = await Store.open(url, **({"ttl_seconds": 3600, "timeout_seconds": 0.5} | settings))
+            settings.setdefault("ttl_seconds", 3600)
+            store = await Store.open(url, **settings)
             stack.push_async_callback(store.close)
             return store
 
