@@ -16,7 +16,7 @@ from app.errors import ProxyError
 FinishReason: TypeAlias = Literal["stop", "length", "tool_calls", "content_filter", "paused", "malformed_call"]
 
 
-class Started(msgspec.Struct, frozen=True):
+class Started(msgspec.Struct, frozen=True, gc=False):
     """The provider began to answer. `model` is the one that really serves; `id` is the provider's response id."""
 
     id: str = ""
@@ -24,21 +24,21 @@ class Started(msgspec.Struct, frozen=True):
     native: Native | None = None
 
 
-class TextDelta(msgspec.Struct, frozen=True):
+class TextDelta(msgspec.Struct, frozen=True, gc=False):
     """More words of the answer."""
 
     text: str
     native: Native | None = None
 
 
-class ThinkingDelta(msgspec.Struct, frozen=True):
+class ThinkingDelta(msgspec.Struct, frozen=True, gc=False):
     """More of the reasoning that the provider shows."""
 
     text: str
     native: Native | None = None
 
 
-class ToolCallDelta(msgspec.Struct, frozen=True):
+class ToolCallDelta(msgspec.Struct, frozen=True, gc=False):
     """A piece of a tool call. The first piece of an `index` carries id and name, later ones only arguments."""
 
     index: int
@@ -48,14 +48,14 @@ class ToolCallDelta(msgspec.Struct, frozen=True):
     native: Native | None = None
 
 
-class ToolCalled(msgspec.Struct, frozen=True):
+class ToolCalled(msgspec.Struct, frozen=True, gc=False):
     """A tool call is complete. It follows the deltas of the same index, or stands alone if it came whole."""
 
     index: int
     call: ToolCall
 
 
-class Usage(msgspec.Struct, frozen=True):
+class Usage(msgspec.Struct, frozen=True, gc=False):
     """Tokens, as a running total of this request. `input` includes cached tokens, `output` includes reasoning."""
 
     input: int = 0
@@ -66,7 +66,7 @@ class Usage(msgspec.Struct, frozen=True):
     native: Native | None = None
 
 
-class Finished(msgspec.Struct, frozen=True):
+class Finished(msgspec.Struct, frozen=True, gc=False):
     """The answer is complete, for this reason."""
 
     reason: FinishReason
@@ -79,10 +79,12 @@ class Failed(msgspec.Struct, frozen=True):
     error: ProxyError
 
 
-class Unknown(msgspec.Struct, frozen=True):
+class Unknown(msgspec.Struct, frozen=True, gc=False):
     """Something that we do not model; it reaches clients of the same wire untouched."""
 
     native: Native
 
 
-Event: TypeAlias = Started | TextDelta | ThinkingDelta | ToolCallDelta | ToolCalled | Usage | Finished | Failed | Unknown
+Event: TypeAlias = (
+    Started | TextDelta | ThinkingDelta | ToolCallDelta | ToolCalled | Usage | Finished | Failed | Unknown
+)

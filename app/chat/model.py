@@ -5,7 +5,8 @@ format out re-emits it and unknown fields survive. The only way to change a mess
 its native: an edited message is rebuilt, an untouched one is never rewritten.
 
 Frozen msgspec structs rather than dataclasses: a 2,000-message chat is thousands of these, and a struct is built about
-eight times faster. Part fields are never replaced in place; build a new part.
+eight times faster. They are out of the garbage collector's sight (gc=False): frozen values cannot form cycles. Part
+fields are never replaced in place; build a new part.
 """
 
 from __future__ import annotations
@@ -19,21 +20,21 @@ Role: TypeAlias = Literal["system", "user", "assistant"]
 MediaKind: TypeAlias = Literal["image", "audio", "video", "file"]
 
 
-class Native(msgspec.Struct, frozen=True):
+class Native(msgspec.Struct, frozen=True, gc=False):
     """What a peer literally wrote: `wire` names the format, `body` is its value. Held by reference, never edited."""
 
     wire: str
     body: Any
 
 
-class Text(msgspec.Struct, frozen=True):
+class Text(msgspec.Struct, frozen=True, gc=False):
     """Words. `native` is the part as the peer wrote it, if it carried more than the words."""
 
     text: str
     native: Native | None = None
 
 
-class Thinking(msgspec.Struct, frozen=True):
+class Thinking(msgspec.Struct, frozen=True, gc=False):
     """Reasoning that the model showed. `signature` is the provider's opaque proof, meaningless to any other provider."""
 
     text: str
@@ -41,7 +42,7 @@ class Thinking(msgspec.Struct, frozen=True):
     native: Native | None = None
 
 
-class ToolCall(msgspec.Struct, frozen=True):
+class ToolCall(msgspec.Struct, frozen=True, gc=False):
     """The model asks for a tool. `arguments` is JSON text exactly as written (it may be invalid: models do that).
 
     A `custom` call carries free text instead. `signature` is the provider's thought signature on this call, if the
@@ -56,7 +57,7 @@ class ToolCall(msgspec.Struct, frozen=True):
     native: Native | None = None
 
 
-class Media(msgspec.Struct, frozen=True):
+class Media(msgspec.Struct, frozen=True, gc=False):
     """An image, a sound, a film or a file: by value (`data`, base64 text), by address (`url`), or by a provider's id."""
 
     kind: MediaKind
@@ -69,13 +70,13 @@ class Media(msgspec.Struct, frozen=True):
     native: Native | None = None
 
 
-class Opaque(msgspec.Struct, frozen=True):
+class Opaque(msgspec.Struct, frozen=True, gc=False):
     """A part that we do not model. It goes only to the wire that it came from."""
 
     native: Native
 
 
-class ToolResult(msgspec.Struct, frozen=True):
+class ToolResult(msgspec.Struct, frozen=True, gc=False):
     """What a tool answered. `name` may be empty: only some formats repeat it."""
 
     call_id: str
@@ -93,7 +94,7 @@ class ToolResult(msgspec.Struct, frozen=True):
 Part: TypeAlias = Text | Thinking | ToolCall | ToolResult | Media | Opaque
 
 
-class Message(msgspec.Struct, frozen=True):
+class Message(msgspec.Struct, frozen=True, gc=False):
     """One message. Tool results are parts of a user message, whatever the client's format calls their role."""
 
     role: Role

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from app.context.plan import Step
 from app.context.steps import STEPS
+from app.engine.memo import Memo
 from app.engine.routing import Routes
 from app.observe import TurnDetails
 from app.state.store import Store
@@ -70,6 +71,7 @@ class Engine:
         self.new_id = new_id
         self.sleep = sleep
         self.inflight = Inflight()
+        self.memo = Memo()
         self._budgets = {name: RetryBudget() for name in routes.upstreams}
 
     def budget(self, upstream: str) -> RetryBudget:

@@ -18,6 +18,7 @@ from app.context.known import Checkpoint, Known
 from app.context.plan import Decision, Plan, plan
 from app.context.policy import policy_of
 from app.engine.engine import Engine
+from app.engine.memo import Seen
 from app.engine.relay import Relay
 from app.engine.sending import Sender, Sent
 from app.engine.sessions import session_of
@@ -26,6 +27,7 @@ from app.observe import Outcome, TurnDetails
 from app.state.keys import Session
 from app.upstreams.upstream import Credential
 from app.wires.envelope import encode as to_json
+from app.wires.prefix import WORTH_IT
 from app.wires.wire import Inbound, Stamp, Wire, Writer
 
 LOG = logging.getLogger(__name__)
@@ -121,8 +123,7 @@ class Turn:
 
     async def _answer(self) -> None:
         request, engine = self.request, self.engine
-        self.chat = chat = request.wire.decode(request.inbound)
-        addresses = tuple(map(self._chain.extend, chat.messages))
+        chat, addresses = self._read()
         headers = dict(request.headers)
         self.session = session_of(chat, headers, addresses, request.tenant)
         self.id = f"t-{self.session.tenant}{self.session.root}-{engine.new_id()}"
@@ -145,6 +146,21 @@ class Turn:
                 sent.answer.close()
                 if self.out.started or again == AGAIN or not self._relay.unusable:
                     raise
+
+    def _read(self) -> tuple[Chat, tuple[bytes, ...]]:
+        """The chat and its addresses; what was read on an earlier turn is not read again."""
+        request, memo = self.request, self.engine.memo
+        seen = memo.find(request.tenant, request.wire.name, request.inbound.body)
+        self.chat = chat = request.wire.decode(request.inbound, seen.chat if seen else None)
+        known = seen.chat.messages if seen else ()
+        if seen and known and len(chat.messages) >= len(known) and chat.messages[len(known) - 1] is known[-1]:
+            self._chain = seen.chain.copy()
+            addresses = (*seen.addresses, *map(self._chain.extend, chat.messages[len(known) :]))
+        else:
+            addresses = tuple(map(self._chain.extend, chat.messages))
+        if len(request.inbound.body) >= WORTH_IT:
+            memo.keep(request.tenant, request.wire.name, Seen(chat, addresses, self._chain.copy()), seen)
+        return chat, addresses
 
     def _by_message(self) -> dict[int, Checkpoint]:
         found = self.known.checkpoints
@@ -248,8 +264,7 @@ class Turn:
 
     def record(self) -> bytes:
         """The turn as /foldline/turns shows it, JSON."""
-        details = msgspec.structs.asdict(self.details())
-        return to_json({**details, "at": self.engine.clock(), **report.as_json(self.plan, self.known)})
+        return to_json({"turn": self.details(), "at": self.engine.clock(), **report.as_json(self.plan, self.known)})
 
     def details(self) -> TurnDetails:
         """What is known of this turn by now."""

@@ -63,7 +63,11 @@ def decode(inbound: Inbound) -> Chat:
         raise ClientError("contents is missing: send the whole conversation as a list of contents.", param="contents")
     messages = _contents(fields["contents"])
     system = _system(fields)
-    config = camel_keys(as_object(read(fields["generationConfig"], ANYTHING, "generationConfig"))) if "generationConfig" in fields else {}
+    config = (
+        camel_keys(as_object(read(fields["generationConfig"], ANYTHING, "generationConfig")))
+        if "generationConfig" in fields
+        else {}
+    )
     options = as_object(read(fields["foldline"], ANYTHING, "foldline")) if "foldline" in fields else {}
     return Chat(
         model=inbound.model,
@@ -122,7 +126,9 @@ def _identified(messages: Iterable[Message]) -> Iterable[Message]:
         parts: list[Part] = []
         for place, part in enumerate(message.parts):
             if isinstance(part, ToolCall) and not part.id:
-                part = ToolCall(f"call_{index}_{place}", part.name, part.arguments, part.signature, part.kind, part.native)
+                part = ToolCall(
+                    f"call_{index}_{place}", part.name, part.arguments, part.signature, part.kind, part.native
+                )
                 waiting.append(part)
             elif isinstance(part, ToolResult) and not part.call_id:
                 part = _paired(part, waiting)
@@ -248,7 +254,12 @@ def _tools(fields: Fields) -> tuple[Tool, ...]:
 def _declared(declaration: dict[str, Any]) -> Tool:
     named = camel_keys(declaration)
     schema = named.get("parametersJsonSchema") or from_openapi(as_object(named.get("parameters")))
-    return Tool(as_text(named.get("name")), as_text(named.get("description")), as_object(schema), native=Native(NAME, declaration))
+    return Tool(
+        as_text(named.get("name")),
+        as_text(named.get("description")),
+        as_object(schema),
+        native=Native(NAME, declaration),
+    )
 
 
 def from_openapi(schema: dict[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ a mistake would change the meaning: roles, shapes of what we understand.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -31,6 +32,7 @@ from app.chat.model import (
 from app.errors import ClientError
 from app.wires.envelope import RAW_LIST, Envelope, as_list, as_object, as_text, open_body, read
 from app.wires.openai_chat.names import NAME, TOOL_ERROR
+from app.wires.prefix import head_of, resume
 from app.wires.wire import Inbound
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max", ""]
@@ -94,37 +96,71 @@ class SamplingFields(msgspec.Struct):
 
 
 MESSAGE = msgspec.json.Decoder(WireMessage)
+MESSAGES = msgspec.json.Decoder(list[WireMessage])
 FIELDS = {f.name: msgspec.json.Decoder(f.type) for f in msgspec.structs.fields(SamplingFields)}
 MODEL = msgspec.json.Decoder(str)
 TOOL_LIST = msgspec.json.Decoder(list[dict[str, Any]])
 MODELED = frozenset(FIELDS) | {"model", "messages", "tools", "functions"}
+_NOTHING_SAID = SamplingFields()
+_DEFAULT = Sampling()
 EFFORTS = frozenset(("none", "minimal", "low", "medium", "high", "xhigh", "max"))
 
 
-def decode(inbound: Inbound) -> Chat:
-    """The body as a Chat. Raises ClientError naming the field at fault."""
+def decode(inbound: Inbound, before: Chat | None = None) -> Chat:
+    """The body as a Chat. Raises ClientError naming the field at fault.
+
+    `before` is an earlier chat of the same client: if this body begins with its bytes, only what is new is read.
+    """
+    if (resumed := _resumed(inbound.body, before)) is not None:
+        return resumed
     raw, fields, mended = open_body(inbound.body)
     if "messages" not in fields:
         raise ClientError("messages is missing: send the whole conversation as a list of messages.", param="messages")
-    if "model" not in fields:
-        raise ClientError("model is missing: name the model to use.", param="model")
-    model = read(fields["model"], MODEL, "model")
-    slices = read(fields["messages"], RAW_LIST, "messages")
+    listed = fields["messages"]
+    slices = read(listed, RAW_LIST, "messages")
     if not slices:
         raise ClientError("messages is empty: send at least one message.", param="messages")
-    everything = [_message(slice_, index) for index, slice_ in enumerate(slices)]
+    everything = _messages(slices, read(listed, MESSAGES, "messages"), 0)
     start = next((i for i, message in enumerate(everything) if message.role != "system"), len(everything))
     system, messages = tuple(everything[:start]), tuple(everything[start:])
+    head = head_of(raw, listed, "messages") if messages and not mended else None
+    return _chat(Envelope(raw, fields, _model(fields), system, messages, mended, head))
+
+
+def _resumed(body: bytes, before: Chat | None) -> Chat | None:
+    envelope = before.native.body if before and before.native else None
+    if not isinstance(envelope, Envelope) or envelope.head is None:
+        return None
+    rest = resume(body, envelope.head, "messages")
+    if rest is None:
+        return None
+    count = len(envelope.system) + len(envelope.messages)
+    try:
+        new = _messages(rest.slices, [MESSAGE.decode(slice_) for slice_ in rest.slices], count)
+    except msgspec.DecodeError:  # reading it whole finds it again, and names its place
+        return None
+    messages = (*envelope.messages, *new)
+    return _chat(Envelope(body, rest.fields, _model(rest.fields), envelope.system, messages, False, rest.head))
+
+
+def _model(fields: Mapping[str, msgspec.Raw]) -> str:
+    if "model" not in fields:
+        raise ClientError("model is missing: name the model to use.", param="model")
+    return read(fields["model"], MODEL, "model")
+
+
+def _chat(envelope: Envelope) -> Chat:
+    fields = envelope.fields
     said = _sampling_fields(fields)
     return Chat(
-        model=model,
-        messages=messages,
-        system=system,
+        model=envelope.model,
+        messages=envelope.messages,
+        system=envelope.system,
         tools=_tools(fields),
-        sampling=_sampling(said),
+        sampling=_sampling(said) if said is not _NOTHING_SAID else _DEFAULT,
         stream=bool(said.stream),
         include_usage=bool((said.stream_options or {}).get("include_usage")),
-        native=Native(NAME, Envelope(raw, fields, model, system, messages, mended)),
+        native=Native(NAME, envelope),
         options=said.foldline or {},
         rest={name: value for name, value in fields.items() if name not in MODELED or _newer(name, said)},
     )
@@ -135,20 +171,27 @@ def _newer(name: str, said: SamplingFields) -> bool:
     return name == "reasoning_effort" and said.reasoning_effort not in EFFORTS
 
 
-def _sampling_fields(fields: dict[str, msgspec.Raw]) -> SamplingFields:
-    said = SamplingFields()
+def _sampling_fields(fields: Mapping[str, msgspec.Raw]) -> SamplingFields:
+    said = _NOTHING_SAID
     for name, raw in fields.items():
         if decoder := FIELDS.get(name):
+            if said is _NOTHING_SAID:
+                said = SamplingFields()
             setattr(said, name, read(raw, decoder, name))
     return said
 
 
-def _message(raw: msgspec.Raw, index: int) -> Message:
-    where = f"messages[{index}]"
-    message = read(raw, MESSAGE, where)
+def _messages(slices: Sequence[msgspec.Raw], said: Sequence[WireMessage], start: int) -> list[Message]:
+    return [_message(raw, message, start + index) for index, (raw, message) in enumerate(zip(slices, said, strict=True))]
+
+
+def _message(raw: msgspec.Raw, message: WireMessage, index: int) -> Message:
     content = message.content
     native = Native(NAME, raw)
     role = message.role
+    if type(content) is str and role == "user":  # nearly all messages of a long chat
+        return Message("user", (Text(content),), native)
+    where = f"messages[{index}]"
     if role == "user":
         return Message("user", (Text(content),) if type(content) is str else _parts(content, where), native)
     if role == "assistant":
@@ -181,7 +224,9 @@ def _assistant(message: WireMessage, where: str) -> tuple[Part, ...]:
 
 def _call(call: WireCall, where: str) -> ToolCall:
     if call.custom is not None:
-        return ToolCall(call.id or "", as_text(call.custom.get("name")), as_text(call.custom.get("input")), kind="custom")
+        return ToolCall(
+            call.id or "", as_text(call.custom.get("name")), as_text(call.custom.get("input")), kind="custom"
+        )
     if call.function is None or not call.function.name:
         raise ClientError(f"{where}.function.name is missing: a tool call names its function.", param=where)
     return ToolCall(call.id or "", call.function.name, _arguments(call.function.arguments), _signature(call))
@@ -257,7 +302,7 @@ def _by_url(kind: Literal["image", "file"], url: str, native: Native, detail: st
     return Media(kind, head[5:].partition(";")[0], data, detail=detail, native=native)
 
 
-def _tools(fields: dict[str, msgspec.Raw]) -> tuple[Tool, ...]:
+def _tools(fields: Mapping[str, msgspec.Raw]) -> tuple[Tool, ...]:
     tools = _tool_list(bytes(fields["tools"])) if "tools" in fields else ()
     return tools + (_function_list(bytes(fields["functions"])) if "functions" in fields else ())
 

@@ -1,0 +1,81 @@
+"""Reading only what is new: a client that sends its whole chat again begins with the bytes that it sent before.
+
+A `Head` keeps a body up to the end of its last message. If the next body begins with those very bytes, only the rest is
+parsed; the messages read before stand for the rest of it. A cache of work, never of truth: where anything is unusual the
+body is read whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from app.wires.envelope import RAW_FIELDS, RAW_LIST
+
+WORTH_IT = 4096
+"""Bytes of a body below which reading it whole costs less than looking."""
+
+
+class Head(msgspec.Struct, frozen=True):
+    """A body up to and with its last message.
+
+    Args:
+        raw: those bytes.
+        lead: the fields that stand before the list of messages.
+    """
+
+    raw: bytes
+    lead: Mapping[str, msgspec.Raw]
+
+
+class Rest(msgspec.Struct, frozen=True):
+    """What a body has behind a head: all top-level fields but the list, the new messages, and the head that it makes."""
+
+    fields: Mapping[str, msgspec.Raw]
+    slices: tuple[msgspec.Raw, ...]
+    head: Head
+
+
+def head_of(body: bytes, listed: msgspec.Raw, key: str) -> Head | None:
+    """The head of a body whose field `key` holds the raw list `listed`; None if it is not worth keeping."""
+    if len(body) < WORTH_IT:
+        return None
+    raw = bytes(listed)
+    start = body.find(raw[:512])
+    while start >= 0 and not body.startswith(raw, start):
+        start = body.find(raw[:512], start + 1)
+    if start < 0:
+        return None
+    try:
+        lead = RAW_FIELDS.decode(body[:start] + b"0}")  # fails if the same text stood deeper in another field before
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    if bytes(lead.pop(key, b"")) != b"0":
+        return None
+    return Head(body[: start + _end(raw)], lead)
+
+
+def resume(body: bytes, head: Head, key: str) -> Rest | None:
+    """What follows `head` in `body`; None if the body does not simply go on, and is to be read whole."""
+    if not body.startswith(head.raw):
+        return None
+    tail = body[len(head.raw) :]
+    if b"\\ud" in tail or b"\\uD" in tail:  # may need mending
+        return None
+    opening = b'{"' + key.encode() + b'":'
+    try:
+        fields = RAW_FIELDS.decode(opening + b"[0" + tail)
+        listed = bytes(fields.pop(key))
+        slices = RAW_LIST.decode(listed)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    if not slices or bytes(slices[0]) != b"0":  # the field stands there twice
+        return None
+    end = len(head.raw) - len(b"[0") + _end(listed)
+    return Rest({**head.lead, **fields}, tuple(slices[1:]), Head(body[:end], head.lead))
+
+
+def _end(listed: bytes) -> int:
+    """Where the last element of a raw list ends."""
+    return len(listed[:-1].rstrip())
