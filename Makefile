@@ -31,12 +31,12 @@ types: $(VENV)/.test ## strict types
 bench: $(VENV)/.test ## ratios against the floor, nginx and the raw upstream
 	@$(BIN)/python -m bench $(ARGS)
 
-lock: ## writes requirements*.txt anew from pyproject.toml, with hashes
+lock: ## writes requirements*.txt anew, with hashes (ARGS=--upgrade for newer versions)
 	@set -e; tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; \
 	$(PYTHON) -m venv "$$tools" && "$$tools/bin/python" -m pip install --quiet uv; \
 	compile="$$tools/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate"; \
-	$$compile pyproject.toml --group build -o requirements.txt; \
-	$$compile pyproject.toml --group build --group dev -c requirements.txt -o requirements-dev.txt
+	$$compile $(ARGS) pyproject.toml --group build -o requirements.txt; \
+	$$compile $(ARGS) pyproject.toml --group build --group dev -c requirements.txt -o requirements-dev.txt
 
 clean: ## removes what make made; state in .foldline stays
 	rm -rf $(VENV) .ruff_cache .hypothesis
