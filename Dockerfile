@@ -29,7 +29,7 @@ WORKDIR /data
 VOLUME /data
 EXPOSE 4000
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --start-interval=1s --retries=3 \
-    CMD ["python", "-c", "import os, urllib.request as r; r.urlopen('http://127.0.0.1:%s/livez' % (os.environ.get('FOLDLINE_PORT') or os.environ.get('PORT') or 4000), timeout=4)"]
+HEALTHCHECK --interval=5s --timeout=4s --start-period=20s --retries=3 \
+    CMD ["python", "-c", "import os, urllib.request as r; r.urlopen('http://127.0.0.1:%s/livez' % (os.environ.get('FOLDLINE_PORT') or os.environ.get('PORT') or 4000), timeout=3)"]
 ENTRYPOINT ["foldline"]
 CMD ["serve"]
