@@ -17,16 +17,20 @@ from app.state.keys import Session
 
 LIMIT = 64 << 20  # bytes
 # The newest addresses are asked for even if they were absent: another worker may just have answered there.
-ALWAYS_ASKED = 16
+ALWAYS_ASKED = 8
 
 _CHECKPOINT_COST = 400  # bytes of objects around the text
 _ABSENT_COST = 100
 
 
 class Entry:
-    """What is known of one session."""
+    """What is known of one session.
 
-    __slots__ = ("absent", "candidates", "checkpoints", "epoch", "info", "size", "version")
+    `settled` are the addresses of the last recall, each of them known or absent, and `usable` what is known at them: a
+    chat that only grew costs no look at its old messages.
+    """
+
+    __slots__ = ("absent", "candidates", "checkpoints", "epoch", "info", "settled", "size", "usable", "version")
 
     def __init__(self, epoch: bytes | None = None) -> None:
         self.epoch = epoch
@@ -35,6 +39,8 @@ class Entry:
         self.checkpoints: dict[bytes, Checkpoint] = {}
         self.absent: set[bytes] = set()
         self.candidates: set[bytes] = set()
+        self.settled: Sequence[bytes] = ()
+        self.usable: dict[bytes, Checkpoint] = {}
         self.size = 0
 
     def add(self, checkpoints: Iterable[Checkpoint]) -> None:
@@ -43,12 +49,15 @@ class Entry:
             if checkpoint.address not in self.checkpoints:
                 self.size += _cost(checkpoint)
             self.checkpoints[checkpoint.address] = checkpoint
+            if checkpoint.address in self.absent or checkpoint.address in self.usable:
+                self.settled, self.usable = (), {}
 
     def versioned(self, before: bytes | None, after: bytes | None) -> None:
         """The version is `after` now; what was absent stays so only if nobody else wrote since we looked."""
         if self.version != before:
             self.size -= _ABSENT_COST * len(self.absent)
             self.absent.clear()
+            self.settled, self.usable = (), {}
         self.version = after
 
     def lacks(self, addresses: Iterable[bytes]) -> None:
@@ -56,6 +65,18 @@ class Entry:
         before = len(self.absent)
         self.absent.update(addresses)
         self.size += _ABSENT_COST * (len(self.absent) - before)
+
+    def unsettled(self, addresses: Sequence[bytes]) -> Sequence[bytes]:
+        """What follows those of the last recall; all of them if they begin otherwise."""
+        count = len(self.settled)
+        return addresses[count:] if count and addresses[:count] == self.settled else addresses
+
+    def at(self, addresses: Sequence[bytes]) -> dict[bytes, Checkpoint]:
+        """What is known at them."""
+        known, rest = self.checkpoints, self.unsettled(addresses)
+        usable = self.usable.copy() if len(rest) < len(addresses) else {}
+        usable.update((address, known[address]) for address in rest if address in known)
+        return usable
 
 
 class Cache:
@@ -75,9 +96,8 @@ class Cache:
         entry = self._entries.get(session)
         if entry is None or entry.epoch is None:
             return list(dict.fromkeys(addresses)), None
-        known = entry.checkpoints
-        asked = set(addresses)
-        asked -= entry.absent
+        known, absent = entry.checkpoints, entry.absent
+        asked = {address for address in entry.unsettled(addresses) if address not in absent}
         asked.update(addresses[-ALWAYS_ASKED:])
         return [address for address in asked if address not in known], entry.epoch
 
@@ -90,7 +110,7 @@ class Cache:
         epoch: bytes | None,
         version: bytes | None,
         info: bytes | None,
-        asked: Iterable[bytes],
+        asked: Sequence[bytes],
         found: Mapping[bytes, Checkpoint],
     ) -> dict[bytes, Checkpoint]:
         """Take in a recall's reply; return all that may be used for `addresses`. `under`: the epoch from `unknown`."""
@@ -111,9 +131,12 @@ class Cache:
         entry.versioned(version, version)
         entry.info = info
         entry.add(found.values())
-        entry.lacks(address for address in asked if address not in found)
+        if len(found) < len(asked):
+            entry.lacks(address for address in asked if address not in found)
+        usable = entry.at(addresses)
+        entry.settled, entry.usable = addresses, usable.copy()
         self._put(session, entry, before)
-        return _at(entry, addresses)
+        return usable
 
     def given(self, session: Session, checkpoints: Sequence[Checkpoint], candidate: bytes) -> None:
         """These are on their way to the store; `candidate` becomes the epoch if the session has none."""
@@ -183,10 +206,7 @@ def _goes_with(entry: Entry, epoch: bytes | None) -> bool:
 
 
 def _at(entry: Entry | None, addresses: Sequence[bytes]) -> dict[bytes, Checkpoint]:
-    if entry is None:
-        return {}
-    known = entry.checkpoints
-    return {address: known[address] for address in addresses if address in known}
+    return entry.at(addresses) if entry is not None else {}
 
 
 def _cost(checkpoint: Checkpoint) -> int:

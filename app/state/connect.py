@@ -137,7 +137,7 @@ class Masters:
 
     async def _ask(self, host: tuple[str, int]) -> tuple[str, int]:
         async with Sentinel([host], sentinel_kwargs=self._chosen) as sentinel:
-            found: Any = await sentinel.discover_master(self._name)
+            found: Any = await sentinel.discover_master(self._name)  # pyright: ignore - untyped in redis-py
             return found
 
 

@@ -88,6 +88,7 @@ class Embedded:
             self._room.mkdir(parents=True, exist_ok=True)
             self._room.chmod(0o700)
         except OSError as error:
+            self.stop()
             raise EmbeddedError(
                 f"cannot write to {self.directory} ({error.strerror}): choose another directory, embedded://DIR"
             ) from None

@@ -187,7 +187,8 @@ class Store:
             turn: the turn's record, opaque to the store.
             info: `model`, `upstream` and what else the list of sessions may show; times and turns are counted here.
         """
-        candidate, version = os.urandom(8), os.urandom(8)
+        chance = os.urandom(16)
+        candidate, version = chance[:8], chance[8:]
         about = self._about(session, info)
         self._cache.given(session, checkpoints, candidate)
         commands = self._writes(session, checkpoints, candidate, version, about, turn_id, turn)

@@ -88,6 +88,9 @@ def parse(url: str) -> Place:
     username, _, password = userinfo.partition(":")
     options = _options(parts.query)
     path, master, db = _path(kind, parts.path)
+    db = options.pop("db", db)
+    if kind == "cluster" and db:
+        raise ValueError("REDIS_URL: a cluster has only database 0")
     if kind == "unix" and netloc:
         raise ValueError("REDIS_URL: unix:// needs an absolute path: unix:///path/to/socket")
     return Place(
@@ -96,7 +99,7 @@ def parse(url: str) -> Place:
         hosts=() if kind == "unix" else _hosts(kind, netloc),
         path=path,
         master=master,
-        db=options.pop("db", db),
+        db=db,
         username=unquote(username),
         password=unquote(password),
         options=options,
@@ -137,10 +140,7 @@ def _path(kind: Kind, path: str) -> tuple[str, str, int]:
         master = segments.pop(0)
     if len(segments) > 1:
         raise ValueError(f"REDIS_URL: there is too much in the path {path!r}")
-    db = _number("the database", segments[0]) if segments else 0
-    if kind == "cluster" and db:
-        raise ValueError("REDIS_URL: a cluster has only database 0")
-    return "", master, db
+    return "", master, _number("the database", segments[0]) if segments else 0
 
 
 def _number(what: str, text: str) -> int:

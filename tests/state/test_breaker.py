@@ -7,7 +7,7 @@ from app.state.breaker import Breaker
 
 def test_a_single_blip_does_not_open_it() -> None:
     breaker = Breaker()
-    for now in range(0, 100):
+    for now in range(100):
         breaker.failed(now)
         breaker.worked()
     assert breaker.allows(100)

@@ -62,7 +62,7 @@ def test_switching_encryption_on_loses_nothing() -> None:
     ["nothing", ":" + KEY, "a:!!", "a:" + base64.b64encode(b"short").decode(), f"a:{KEY},a:{KEY}", f"a:{KEY},"],
 )
 def test_a_wrong_setting_is_named_and_its_key_not_shown(setting: str) -> None:
-    with pytest.raises(ValueError, match="^ENCRYPTION_KEYS: ") as caught:
+    with pytest.raises(ValueError, match=r"^ENCRYPTION_KEYS: ") as caught:
         make_seal(setting)
     assert KEY not in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from app.errors import StateError
+from app.state.connect import open_link
 from app.state.keys import Session
 from app.state.store import Recalled, Store
 from tests.servers import RedisServer, redis_server, short_directory
@@ -209,7 +210,9 @@ async def test_broken_and_moved_values_count_as_not_found(redis: RedisServer, op
     await store.remember(who, [one, two], turn_id="t", turn=b"x", info={})
     fresh = await open_store(redis.url)
     script = "redis.call('HSET', KEYS[1], ARGV[1], redis.call('HGET', KEYS[1], ARGV[2]), 'm', 'no', 'i', '')"
-    await store._link.link.run(("EVAL", script, 1, who.key, one.address, two.address))
+    link = await open_link(redis.url)
+    await link.run(("EVAL", script, 1, who.key, one.address, two.address))
+    await link.close()
     known = await fresh.recall(who, [one.address, two.address])
     assert known == Recalled(checkpoints={two.address: two})
     assert await fresh.info(who) is not None
