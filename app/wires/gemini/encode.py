@@ -171,6 +171,6 @@ def _output(chat: Chat, losses: list[Loss]) -> dict[str, Any]:
         return {}
     if output.schema is None:
         return {"responseMimeType": "application/json"}
-    translated, weakened = schema.for_gemini(output.schema)
+    translated, weakened = schema.for_gemini(output.schema, tool=False)
     losses.extend(Loss("response_format", reason) for reason in weakened)
     return {"responseMimeType": "application/json", "responseJsonSchema": translated}
