@@ -22,7 +22,7 @@ def check_tools(body: Json, *, own: bool) -> None:
         return
     check_length("tools", tools, 1, _MOST_TOOLS)
     for index, tool in enumerate(as_list(tools)):
-        unknown = as_object(tool).keys() - {"type", as_object(tool).get("type")}
+        unknown = as_object(tool).keys() - {"type", as_text(as_object(tool).get("type"))}
         if own and unknown:
             param = f"tools[{index}].{min(unknown)}"
             raise refused(f"Unknown parameter: '{param}'.", param, "unknown_parameter")
