@@ -1,4 +1,4 @@
-"""One exchange of a field case: what a client without an SDK sends, what it gets, and what a provider is made to answer."""
+"""One exchange of a field case: what a bare client sends and gets, and what a provider is made to answer."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _understand(heard: Heard) -> None:
     heard.text = choice["message"].get("content") or ""
     heard.finish = choice["finish_reason"]
     heard.usage = heard.body.get("usage") or {}
-    for call in choice["message"].get("tool_calls") or []:
+    for call in _listed(choice["message"].get("tool_calls")):
         heard.calls.append({"id": call["id"], **call["function"]})
 
 
@@ -82,14 +82,20 @@ def _take(heard: Heard, data: str) -> None:
     for choice in event.get("choices", []):
         heard.finish = choice.get("finish_reason") or heard.finish
         heard.text += choice["delta"].get("content") or ""
-        for piece in choice["delta"].get("tool_calls") or []:
+        for piece in _listed(choice["delta"].get("tool_calls")):
             _add(heard.calls, piece)
 
 
+def _listed(value: Any) -> list[Any]:
+    """The list, or an empty one for null."""
+    return value or []
+
+
 def _add(calls: list[dict[str, str]], piece: dict[str, Any]) -> None:
-    while len(calls) <= piece["index"]:
+    at: int = piece["index"]
+    while len(calls) <= at:
         calls.append({"id": "", "name": "", "arguments": ""})
-    call = calls[piece["index"]]
+    call = calls[at]
     call["id"] = piece.get("id") or call["id"]
     for name in ("name", "arguments"):
         call[name] += piece.get("function", {}).get(name) or ""
@@ -178,7 +184,7 @@ def pairing_faults(messages: list[dict[str, Any]]) -> list[str]:
                 faults.append(f"messages[{index}] answers no open call")
             continue
         faults += [f"messages[{index}] comes before the result of {one}" for one in waiting]
-        waiting = [call["id"] for call in message.get("tool_calls") or []]
+        waiting = [call["id"] for call in _listed(message.get("tool_calls"))]
     return faults + [f"{one} is never answered" for one in waiting]
 
 

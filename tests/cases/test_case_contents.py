@@ -48,13 +48,13 @@ async def test_a_system_message_in_the_middle_of_a_chat_is_not_lost(http: httpx2
     assert turn_faults(sim.journal.last.body["contents"]) == []
 
 
-async def test_a_chat_of_nothing_but_a_system_message_still_gets_an_answer_or_a_clear_refusal(
+async def test_a_chat_of_nothing_but_a_system_message_is_refused_in_words_before_gemini_refuses_it(
     http: httpx2.AsyncClient, sim: Running
 ) -> None:
-    heard = await ask(http, chat({"role": "system", "content": "Say: anything at all"}))
+    heard = await ask(http, chat({"role": "system", "content": "LAW-4: be kind."}))
 
-    assert sim.journal.last.refused is None
-    assert heard.status in (200, 400)
+    assert (heard.status, heard.body["error"]["param"]) == (400, "messages")
+    assert len(sim.journal) == 0
 
 
 async def test_empty_and_null_contents_never_become_turns_without_parts(http: httpx2.AsyncClient, sim: Running) -> None:
@@ -123,9 +123,7 @@ async def test_a_stop_with_no_candidate_content_in_a_stream_ends_well(http: http
     assert (heard.text, heard.finish, heard.done) == ("Aye.", "stop", 1)
 
 
-async def test_half_an_emoji_in_a_message_is_mended_rather_than_refused(
-    http: httpx2.AsyncClient, sim: Running
-) -> None:
+async def test_half_an_emoji_in_a_message_is_mended_rather_than_refused(http: httpx2.AsyncClient, sim: Running) -> None:
     raw = b'{"model":"gemini-3-flash-preview","messages":[{"role":"user","content":"cut here \\ud83d"}]}'
     response = await http.post("/v1/chat/completions", content=raw, headers={"content-type": "application/json"})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from typing import Any
 
 import httpx2
 import pytest
@@ -23,7 +24,7 @@ from tests.cases.exchanges import (
 )
 
 FERRY = tool("next_ferry", "quay")
-WITH_USAGE = {"stream": True, "stream_options": {"include_usage": True}}
+WITH_USAGE: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
 
 
 async def test_a_streamed_call_finishes_as_a_call_with_one_usage_chunk_and_one_done(
@@ -103,7 +104,9 @@ async def test_characters_cut_by_the_network_arrive_whole_from_the_same_format(
 async def test_characters_cut_by_the_network_arrive_whole_in_translation(
     http: httpx2.AsyncClient, sim: Running, cut: list[str]
 ) -> None:
-    chunks = [{"candidates": [{"content": {"role": "model", "parts": [{"text": part}]}, "index": 0}]} for part in WORDS]
+    chunks: list[Any] = [
+        {"candidates": [{"content": {"role": "model", "parts": [{"text": part}]}, "index": 0}]} for part in WORDS
+    ]
     chunks[-1]["candidates"][0]["finishReason"] = "STOP"
     sim.script(
         [gemini_streamed(*["data: " + json.dumps(chunk, ensure_ascii=False) for chunk in chunks], cut_inside=cut)]
@@ -170,7 +173,10 @@ async def test_what_the_proxy_makes_of_an_odd_stream_is_remembered_like_any_othe
 
 
 async def test_a_stream_cut_by_the_provider_never_looks_finished(http: httpx2.AsyncClient, sim: Running) -> None:
-    pieces = ["data: " + openai_chunk({"role": "assistant", "content": "red"}), "data: " + openai_chunk({"content": " amber"})]
+    pieces = [
+        "data: " + openai_chunk({"role": "assistant", "content": "red"}),
+        "data: " + openai_chunk({"content": " amber"}),
+    ]
     sim.script([openai_streamed(*pieces, end="reset")])
     heard = await ask(http, chat("Name the lights.", model=OPENAI, stream=True))
 
