@@ -65,7 +65,6 @@ JUNK: list[Any] = [
     ["x"],
     [{}],
     {"a": None},
-    "[[break=0]]",
     {"$ref": "#"},
 ]
 
@@ -98,7 +97,7 @@ def _spoilt(body: dict[str, Any], chance: Random) -> Any:
     [
         ("/v1/chat/completions", OPENAI),
         ("/v1beta/models/gemini-3-flash-preview:streamGenerateContent?alt=sse", GEMINI),
-        ("/v1beta/models/gemini-2.5-flash:countTokens", {"generateContentRequest": GEMINI}),
+        ("/v1beta/models/gemini-3.5-flash:countTokens", {"generateContentRequest": GEMINI}),
     ],
 )
 async def test_any_json_gets_a_proper_answer(path: str, body: dict[str, Any]) -> None:
@@ -107,7 +106,7 @@ async def test_any_json_gets_a_proper_answer(path: str, body: dict[str, Any]) ->
     transport = httpx2.ASGITransport(app=create_simulator())
     async with httpx2.AsyncClient(transport=transport, base_url="http://x", headers=headers) as client:
         assert (await client.post(path, json=body)).status_code == 200
-        for _ in range(150):
+        for _ in range(80):
             spoilt = _spoilt(body, chance)
             answer = await client.post(path, json=spoilt)
             assert answer.status_code in (200, 400, 403, 404), spoilt

@@ -158,10 +158,10 @@ ACCEPTED: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", ACCEPTED)
-@pytest.mark.parametrize("version", ["v1", "v1beta", "v1alpha", "v1beta1"])
-async def test_what_google_takes_is_answered(name: str, version: str, http: httpx2.AsyncClient) -> None:
-    answer = await http.post(_path(version=version), json={"contents": [USER]} | ACCEPTED[name])
-    assert answer.status_code == 200, answer.text
+async def test_what_google_takes_is_answered_on_every_version(name: str, http: httpx2.AsyncClient) -> None:
+    for version in ("v1", "v1beta", "v1alpha", "v1beta1"):
+        answer = await http.post(_path(version=version), json={"contents": [USER]} | ACCEPTED[name])
+        assert answer.status_code == 200, answer.text
 
 
 async def test_every_unknown_name_is_listed_with_its_place(http: httpx2.AsyncClient) -> None:
