@@ -1,18 +1,22 @@
 """Brings one answer from the provider to the client, as bytes where both speak the same, as events where not.
 
-A chunk goes out the moment it came. The turn is remembered before the bytes that end the answer go out, so that a client
-that asks again at once is recognised by every worker.
+An event goes out the moment it is complete. The turn is remembered before the bytes that end the answer go out, so that
+a client that asks again at once is recognised by every worker.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from app.chat.events import Event, Failed
 from app.chat.reply import Reply
 from app.engine.sending import Sent
+from app.engine.whole_events import WholeEvents
 from app.errors import ProxyError, UpstreamError
 from app.upstreams.headers import returned
+from app.wires.envelope import RAW_FIELDS
 from app.wires.wire import Reader
 
 if TYPE_CHECKING:
@@ -35,7 +39,7 @@ class Relay:
         self._type = sent.answer.headers.get("content-type", "application/json")
         self._streamed = self._type.startswith(EVENT_STREAM)
         self.reader: Reader = upstream.wire.reader(sent.chat, self._streamed, turn.engine.new_id)
-        self._tail = b""
+        self._passed = b""  # the last bytes of an array that is passed on as it comes
         self._remembered = False
 
     async def run(self) -> None:
@@ -43,7 +47,7 @@ class Relay:
         stream = self.turn.chat.stream
         if not self._same or self._streamed != (stream and self.turn.chat.framing == "sse"):
             if self._same and stream and self.turn.chat.framing == "array" and not self._streamed:
-                await self._pass_stream()  # a JSON array is this client's own form of a stream
+                await self._pass_array()
             else:
                 await self._translate()
         elif stream:
@@ -54,30 +58,45 @@ class Relay:
     async def _pass_whole(self) -> None:
         data = await self.sent.answer.read()
         self._take([*self.reader.feed(data), *self.reader.close()])
-        if self.reply.failed and data.lstrip()[:1] != b"{":
+        if self.reply.failed and (self._said_itself() or not _is_object(data)):
             self._broke()
         await self._remember()
         await self.turn.whole(self._type, self._headers(), data, self._counted())
 
     async def _pass_stream(self) -> None:
-        out = self.turn.out
+        events = WholeEvents()
         async for data in self.sent.answer.chunks():
             self._take(self.reader.feed(data))
-            if self.reply.failed and not out.started:
+            if self.reply.failed and not (self.turn.out.started and self._said_itself()):
                 self._broke()
-            if self.reply.finished:
-                await self._remember()
-            if not out.started:
-                await self.turn.begin(self._type, self._headers())
-            self._tail = data[-4:]
-            await out.send(data)
+            if whole := events.feed(data):
+                await self._pass(whole)
+        await self._end_passing(events.rest())
+
+    async def _pass_array(self) -> None:
+        """A JSON array is this client's own form of a stream."""
+        async for data in self.sent.answer.chunks():
+            self._take(self.reader.feed(data))
+            self._passed = data.rstrip()[-1:] or self._passed
+            await self._pass(data)
+        await self._end_passing(b"")
+
+    async def _pass(self, data: bytes) -> None:
+        if self.reply.finished:
+            await self._remember()
+        if not self.turn.out.started:
+            await self.turn.begin(self._type, self._headers())
+        await self.turn.out.send(data)
+
+    async def _end_passing(self, rest: bytes) -> None:
         self._take(self.reader.close())
         if self.reply.failed:
             if not self._said_itself():
                 self._broke()
             self.turn.failed_in_stream(self.reply.failed.error)
+        await self._pass(rest)
         await self._remember()
-        await out.end()
+        await self.turn.out.end()
 
     async def _translate(self) -> None:
         out, writer = self.turn.out, self.turn.writer
@@ -103,14 +122,16 @@ class Relay:
         if data := b"".join(map(self.turn.writer.write, events)):
             if not self.turn.out.started:
                 await self.turn.begin(self.turn.writer.content_type, self._headers())
-            self._tail = data[-4:]
             await self.turn.out.send(data)
 
     def broken(self, error: ProxyError) -> bytes:
-        """The error inside a stream that has begun; a half event before it is ended first."""
-        open_event = self._tail and not self._tail.endswith((b"\n\n", b"\r\n\r\n", b"\r\r"))
-        joint = b"\n\n" if open_event and self.turn.chat.framing == "sse" else b""
-        return joint + self.turn.writer.fail(error)
+        """The error inside a stream that has begun; nothing where it would stand inside a torn element of an array."""
+        said = self.turn.writer.fail(error)
+        if not self._passed:
+            return said
+        if self._passed not in b"[,}":
+            return b""
+        return (b"," if self._passed == b"}" else b"") + said.removeprefix(b"[")
 
     def _take(self, events: list[Event]) -> None:
         for event in events:
@@ -138,3 +159,12 @@ class Relay:
     def _counted(self) -> int:
         """Prompt tokens as the provider counted them, 0 if it did not."""
         return self.reply.usage.input if self.reply.usage else 0
+
+
+def _is_object(data: bytes) -> bool:
+    """Whether it is a JSON object: maybe an answer of a kind that we do not know, for its client to judge."""
+    try:
+        RAW_FIELDS.decode(data)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return False
+    return True
