@@ -105,7 +105,8 @@ class UpstreamError(ProxyError):
     """The provider refused, failed or never answered.
 
     `wire` and `body` keep what it literally said, so that a client of the same dialect gets exactly that.
-    `sent` tells whether the provider may have begun to work (then a retry could bill twice).
+    `sent` tells whether the provider may have begun to work (then a retry could bill twice), `repeat` whether the very
+    same request may be sent there once more by ourselves: not where it would only fail, wait or bill again.
     """
 
     whose = "upstream"
@@ -122,11 +123,13 @@ class UpstreamError(ProxyError):
         wire: str = "",
         body: bytes = b"",
         sent: bool = True,
+        repeat: bool = True,
     ) -> None:
         super().__init__(message, kind=kind, status=status, param=param, code=code, retry_after=retry_after)
         self.wire = wire
         self.body = body
         self.sent = sent
+        self.repeat = repeat
         self.retry = kind in ("rate_limited", "overloaded", "timeout", "upstream_failed")
 
 

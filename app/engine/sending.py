@@ -62,16 +62,16 @@ class Sender:
                     raise
         return await self._try(chat, candidates[-1], checkpoints, strict)
 
-    async def _try(
-        self, chat: Chat, candidate: Candidate, checkpoints: Mapping[int, Checkpoint], strict: bool
-    ) -> Sent:
+    async def _try(self, chat: Chat, candidate: Candidate, checkpoints: Mapping[int, Checkpoint], strict: bool) -> Sent:
         self.last = candidate
         upstream = candidate.upstream
         whole, put_back = restored(chat, checkpoints, candidate) if checkpoints else (chat, 0)
         outbound = upstream.wire.encode(whole, upstream.target(candidate.model))
         if strict and outbound.losses:
             loss = outbound.losses[0]
-            raise ClientError(f"{loss.field}: {loss.reason} STRICT is on, so the request was not sent.", param=loss.field)
+            raise ClientError(
+                f"{loss.field}: {loss.reason} STRICT is on, so the request was not sent.", param=loss.field
+            )
         headers = forwarded(self._headers, upstream.wire.name == self._wire)
         headers["content-type"] = "application/json"
         headers["accept-encoding"] = "identity"  # a compressed stream is a delayed stream
@@ -104,14 +104,13 @@ class Sender:
         finally:
             answer.close()
         if answer.status < 400:
-            raise UpstreamError("The provider's address redirects: its base URL is not the API's own.")
+            raise UpstreamError("The provider's address redirects: its base URL is not the API's own.", repeat=False)
         raise _as_ours(candidate.upstream.wire.failure(answer.status, answer.headers, said), candidate.upstream.keyed)
 
 
 def _as_ours(error: UpstreamError, keyed: bool) -> UpstreamError:
     """A refusal of our own key is our fault, not the client's: it must not look as if the client's key were wrong."""
     if keyed and error.kind in ("unauthenticated", "forbidden"):
-        return UpstreamError("The provider refused the key that Foldline is set up with.", kind="upstream_failed", status=502)
+        words = "The provider refused the key that Foldline is set up with."
+        return UpstreamError(words, kind="upstream_failed", status=502, repeat=False)
     return error
-
-

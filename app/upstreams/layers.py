@@ -40,7 +40,7 @@ class RetryBudget:
 
 def worth_retrying(error: UpstreamError) -> bool:
     """Whether the same request may succeed at once: it never arrived, or the provider says that it failed by itself."""
-    return not error.sent or error.status in RETRIED
+    return error.repeat and (not error.sent or error.status in RETRIED)
 
 
 def delay(attempt: int, jitter: Callable[[], float] = random.random) -> float:

@@ -105,9 +105,10 @@ class AiohttpTransport:
 
 class Watch:
     """One timer for a whole answer. Each byte moves its mark; only when it fires does it look how old the mark is, so a
-    chunk costs one assignment and not a timer of its own."""
+    chunk costs one assignment and not a timer of its own. It counts only while we listen: a client that is slow to take
+    what has come is not the provider's silence."""
 
-    __slots__ = ("_begun", "_handle", "_loop", "_mark", "_stopped", "_task", "_timeouts", "expired")
+    __slots__ = ("_begun", "_handle", "_listening", "_loop", "_mark", "_stopped", "_task", "_timeouts", "expired")
 
     def __init__(self, timeouts: Timeouts) -> None:
         self._loop = asyncio.get_running_loop()
@@ -115,18 +116,25 @@ class Watch:
         self._task = asyncio.current_task()
         self._mark = self._loop.time()
         self._begun = False
+        self._listening = True
         self._stopped = False
         self.expired = False
         self._handle = self._loop.call_later(timeouts.first_byte, self._look)
 
     def heard(self) -> None:
-        """A byte came: from now on only silence counts."""
-        self._mark = self._loop.time()
+        """A byte came; time stands still until `listen`."""
         self._begun = True
+        self._listening = False
+
+    def listen(self) -> None:
+        """The next byte is waited for: from now on only silence counts."""
+        if self._begun:
+            self._mark = self._loop.time()
+        self._listening = True
 
     def _look(self) -> None:
         limit = self._timeouts.idle if self._begun else self._timeouts.first_byte
-        left = self._mark + limit - self._loop.time()
+        left = self._mark + limit - self._loop.time() if self._listening else limit
         if left > 0.001:
             self._handle = self._loop.call_later(left, self._look)
         elif self._task is not None:
@@ -148,7 +156,7 @@ class Watch:
             words = f"The provider fell silent for {self._timeouts.idle:g} seconds in the middle of its answer."
         else:
             words = f"The provider did not begin to answer within {self._timeouts.first_byte:g} seconds."
-        return UpstreamError(words, kind="timeout")
+        return UpstreamError(words, kind="timeout", repeat=False)  # the client has waited long enough
 
 
 class AiohttpAnswer:
@@ -165,6 +173,7 @@ class AiohttpAnswer:
         stream = self._response.content
         try:
             while True:
+                self._watch.listen()
                 data = await stream.readany()
                 if not data:
                     return
@@ -203,7 +212,7 @@ def _translated(error: Exception) -> UpstreamError:
     """Why no answer came. Hosts, addresses and certificate details stay out: they are the operator's business."""
     match error:
         case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientSSLError():
-            return UpstreamError("The provider's TLS certificate could not be verified.", sent=False)
+            return UpstreamError("The provider's TLS certificate could not be verified.", sent=False, repeat=False)
         case aiohttp.ServerTimeoutError() | TimeoutError():
             return UpstreamError("No connection to the provider within the time allowed.", kind="timeout", sent=False)
         case aiohttp.ClientConnectorError() | aiohttp.InvalidURL():
@@ -211,7 +220,7 @@ def _translated(error: Exception) -> UpstreamError:
         case aiohttp.ServerDisconnectedError() | aiohttp.ClientOSError() | ConnectionError():
             return UpstreamError("The provider closed the connection without an answer.")
         case _:
-            return UpstreamError(f"The provider's answer could not be read ({type(error).__name__}).")
+            return UpstreamError(f"The provider's answer could not be read ({type(error).__name__}).", repeat=False)
 
 
 def _broken(error: Exception) -> UpstreamError:
