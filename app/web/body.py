@@ -3,21 +3,48 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import zlib
 from collections.abc import Mapping
 
-from starlette.types import Receive
+from starlette.types import Message, Receive
 
 from app.errors import ClientError
 
 SLOWEST = 60.0
 """Seconds in which a whole body must arrive: a client that drips bytes must not hold a connection for ever."""
 
+LINGER = 2.0
+"""Seconds for which a refused body is still taken, and thrown away."""
+
 MOST_HEADERS, LARGEST_HEADERS = 100, 65_536
 
 
 class ClientLeft(Exception):  # noqa: N818 (not an error: what happened)
     """The client hung up before its request was complete."""
+
+
+class Incoming:
+    """The request's messages, and whether more of its body is to come."""
+
+    __slots__ = ("_receive", "complete")
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self.complete = False
+
+    async def __call__(self) -> Message:
+        """The next message."""
+        message = await self._receive()
+        self.complete = not message.get("more_body")
+        return message
+
+    async def swallow(self) -> None:
+        """Take what still comes: closing on unread bytes resets the connection, and the client loses the answer."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LINGER):
+                while not self.complete:
+                    await self()
 
 
 def check_headers(headers: list[tuple[bytes, bytes]]) -> None:
@@ -38,15 +65,15 @@ async def read_body(receive: Receive, headers: Mapping[bytes, bytes], limit: int
     """The body, unpacked. Raises ClientError (too large, too slow, unknown packing) or ClientLeft."""
     if (length := headers.get(b"content-length", b"")).isdigit() and int(length) > limit:
         raise _too_large(limit)
-    message = await receive()
-    if message["type"] == "http.request" and not message.get("more_body"):
-        body = message.get("body", b"")
-    else:
-        try:
-            async with asyncio.timeout(SLOWEST):
+    try:
+        async with asyncio.timeout(SLOWEST):
+            message = await receive()
+            if message["type"] == "http.request" and not message.get("more_body"):
+                body = message.get("body", b"")
+            else:
                 body = await _rest(message, receive, limit)
-        except TimeoutError:
-            raise ClientError("The request body did not arrive in time.", kind="timeout", status=408) from None
+    except TimeoutError:
+        raise ClientError("The request body did not arrive in time.", kind="timeout", status=408) from None
     if len(body) > limit:
         raise _too_large(limit)
     packing = headers.get(b"content-encoding", b"identity").lower()

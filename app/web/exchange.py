@@ -17,10 +17,10 @@ from starlette.types import Receive, Scope, Send
 from app.engine import Engine, Request, Turn
 from app.errors import ProxyError, UpstreamError
 from app.upstreams.upstream import Credential
-from app.web.body import ClientLeft, check_headers, read_body
+from app.web.body import ClientLeft, Incoming, check_headers, read_body
 from app.web.pulse import Pulse
 from app.web.tenant import Gate, credential_of
-from app.wires.wire import Inbound, Wire
+from app.wires.wire import Inbound, Problem, Wire
 
 FAREWELL = 2.0
 """Seconds that the last words of a turn cut by shutdown may take."""
@@ -48,15 +48,16 @@ class Door:
         request_id = _request_id(named) or "req_" + self.engine.new_id()
         credential = Credential()
         tenant = b""
+        incoming = Incoming(receive)
         try:
             check_headers(headers)
             credential = _known(self.gate, named, scope.get("query_string", b""))
             tenant = self.gate.tenant(credential)
-            body = await read_body(receive, named, self.max_body)
+            body = await read_body(incoming, named, self.max_body)
         except ClientLeft:
             return
         except ProxyError as error:
-            await _refuse(exchange, wire, error, request_id)
+            await _refuse(exchange, incoming, wire.problem(error), request_id)
             return
         whole = Inbound(body, inbound.model, inbound.stream, inbound.framing)
         passed_on = Credential() if self.gate.closed else credential
@@ -80,10 +81,14 @@ def _request_id(headers: Mapping[bytes, bytes]) -> str:
     return said if said and len(said) <= 128 and said.isascii() and said.isprintable() else ""
 
 
-async def _refuse(exchange: Exchange, wire: Wire, error: ProxyError, request_id: str) -> None:
-    problem = wire.problem(error)
-    headers = {**problem.headers, "x-request-id": request_id, "connection": "close"}  # its body may still be coming
-    await exchange.whole(problem.status, problem.content_type, headers, problem.body)
+async def _refuse(exchange: Exchange, incoming: Incoming, problem: Problem, request_id: str) -> None:
+    """Answer at once, then take what is left of the body, then close."""
+    headers = {**problem.headers, "x-request-id": request_id, "connection": "close"}
+    headers["content-length"] = str(len(problem.body))
+    await exchange.start(problem.status, problem.content_type, headers)
+    await exchange.send(problem.body)
+    await incoming.swallow()
+    await exchange.end()
 
 
 async def _while_connected(turn: Turn, exchange: Exchange, receive: Receive) -> None:
@@ -121,7 +126,9 @@ async def _disconnect(receive: Receive) -> None:
 async def _say_farewell(turn: Turn, exchange: Exchange) -> None:
     """The server shuts down and cannot wait any longer: the client gets an error event, not a silent end."""
     turn.outcome = "cut"
-    error = UpstreamError("Foldline is shutting down and had to end this answer. Send the request again.", kind="unavailable")
+    error = UpstreamError(
+        "Foldline is shutting down and had to end this answer. Send the request again.", kind="unavailable"
+    )
     with contextlib.suppress(Exception):
         async with asyncio.timeout(FAREWELL):
             await turn.fail(error)
@@ -131,7 +138,7 @@ async def _say_farewell(turn: Turn, exchange: Exchange) -> None:
 class Exchange:
     """The response side: see app.engine.Out. Nothing is queued: a slow client slows the provider down."""
 
-    __slots__ = ("_begin", "_keepalive", "_last", "_pulse", "_send", "_sending", "_tail", "ended", "started")
+    __slots__ = ("_begin", "_keepalive", "_last", "_pulse", "_send", "_sending", "ended", "started")
 
     def __init__(self, send: Send, pulse: Pulse) -> None:
         self._send = send
@@ -140,7 +147,6 @@ class Exchange:
         self._begin: Callable[[], Awaitable[None]] | None = None
         self._last = time.monotonic()
         self._sending = False
-        self._tail = b""
         self.started = False
         self.ended = False
 
@@ -168,7 +174,6 @@ class Exchange:
             return
         self._sending = True
         self._last = time.monotonic()
-        self._tail = data[-4:]
         await self._send({"type": "http.response.body", "body": data, "more_body": True})
         self._sending = False
 
@@ -189,9 +194,8 @@ class Exchange:
             self._pulse.forget(self)
 
     def silent_since(self) -> float:
-        """When something was last sent; now, if a keep-alive would fall into the middle of an event."""
-        between = not self._tail or self._tail.endswith((b"\n\n", b"\r\n\r\n"))
-        return self._last if between and not self._sending else time.monotonic()
+        """When something was last sent; now, while the client has yet to take it. Only whole events are ever sent."""
+        return time.monotonic() if self._sending else self._last
 
     async def keep_alive(self) -> None:
         """Send one keep-alive; before the first byte that commits status 200."""
