@@ -7,10 +7,9 @@ may still run, and no connection to the provider may be open.
 from __future__ import annotations
 
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
@@ -40,7 +39,7 @@ class Pair:
 
 
 @contextmanager
-def _running(factory: pytest.TempPathFactory, **settings: str) -> Iterator[Running]:
+def _running(factory: pytest.TempPathFactory, **settings: str) -> Generator[Running]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         provider = f"http://127.0.0.1:{listener.getsockname()[1]}"
         with foldline(factory.mktemp("run"), **toward(provider), **settings) as process:
@@ -56,7 +55,9 @@ async def _pair(running: Running) -> AsyncIterator[Pair]:
                 break
         else:
             pytest.fail("a turn still runs")
-        busy = [peer for peer in provider.connections if not peer.gone.is_set() and any(not t.done() for t in peer.tasks)]
+        busy = [
+            peer for peer in provider.connections if not peer.gone.is_set() and any(not t.done() for t in peer.tasks)
+        ]
         await until(lambda: all(peer.gone.is_set() for peer in busy), "connections to the provider that nobody reads")
     said = running.process.log[before:]
     assert "Traceback" not in said, said
@@ -78,8 +79,8 @@ async def patient(patient_process: Running) -> AsyncIterator[Pair]:
 
 @pytest.fixture(scope="session")
 def hasty_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """Waits half a second for a first byte, and half a second for the next."""
-    with _running(tmp_path_factory, first_byte_timeout="0.5s", idle_timeout="0.5s") as running:
+    """Waits half a second for a first byte, and half a second for the next; one retry."""
+    with _running(tmp_path_factory, first_byte_timeout="0.5s", idle_timeout="0.5s", max_retries="1") as running:
         yield running
 
 

@@ -19,7 +19,9 @@ GEMINI_STREAM = "/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
 
 def openai_body(stream: bool = False, text: str = "hello", **more: Any) -> bytes:
     """A valid chat."""
-    return json.dumps({"model": "m", "stream": stream, "messages": [{"role": "user", "content": text}], **more}).encode()
+    return json.dumps(
+        {"model": "m", "stream": stream, "messages": [{"role": "user", "content": text}], **more}
+    ).encode()
 
 
 def gemini_body(text: str = "hello", **more: Any) -> bytes:
@@ -86,7 +88,9 @@ class Client:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         await self.reset()
 
     async def send(self, data: bytes) -> None:
@@ -104,7 +108,9 @@ class Client:
             head = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         first, *rest = head.split("\r\n")
         self.status = int(first.split(" ")[1])
-        self.headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in rest) if name}
+        self.headers = {
+            name.lower(): value.strip() for name, _, value in (line.partition(":") for line in rest) if name
+        }
         return self.status
 
     async def until(self, words: bytes) -> bytes:

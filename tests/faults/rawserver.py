@@ -12,7 +12,7 @@ import asyncio
 import socket
 import ssl
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 Script = Callable[["Peer"], Awaitable[None]]
@@ -82,7 +82,7 @@ class Peer(asyncio.Protocol):
         await self._server.script(self)
 
     async def say(self, *pieces: bytes) -> None:
-        """Send bytes, each piece in a segment of its own if the kernel is so kind; waits while the peer takes no more."""
+        """Send bytes, piece by piece; waits while the peer takes no more."""
         for piece in pieces:
             self.transport.write(piece)
             self.said += len(piece)
@@ -143,7 +143,7 @@ class RawServer:
 @asynccontextmanager
 async def raw_server(
     script: Script, tls: ssl.SSLContext | None = None, at: socket.socket | None = None
-) -> AsyncIterator[RawServer]:
+) -> AsyncGenerator[RawServer]:
     """Listens on a free port of loopback, or where `at` listens already (that one stays open)."""
     server = RawServer(script)
     sock = at.dup() if at else socket.create_server(("127.0.0.1", 0), backlog=1024)
@@ -172,32 +172,34 @@ def chunk(data: bytes) -> bytes:
     return b"%x\r\n%s\r\n" % (len(data), data)
 
 
+def _chunk_of_openai(choice: bytes) -> bytes:
+    head = b'data: {"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,'
+    return head + choice + b"}]}\n\n"
+
+
+def _said_by_gemini(text: str, end: bytes = b"") -> bytes:
+    content = b'{"candidates":[{"content":{"role":"model","parts":[{"text":"%s"}]},%s"index":0}],"modelVersion":"g"}'
+    return content % (text.encode(), end)
+
+
 def delta(text: str) -> bytes:
     """An OpenAI chunk that says `text`."""
-    words = b'{"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"%s"},"finish_reason":null}]}'
-    return b"data: " + words % text.encode() + b"\n\n"
-
-
-END = (
-    b'data: {"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
-    b"data: [DONE]\n\n"
-)
-WHOLE = (
-    b'{"id":"c1","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},'
-    b'"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}'
-)
-GEMINI_END = (
-    b'data: {"candidates":[{"content":{"role":"model","parts":[{"text":"."}]},"finishReason":"STOP","index":0}],"modelVersion":"g"}\r\n\r\n'
-)
-GEMINI_WHOLE = (
-    b'{"candidates":[{"content":{"role":"model","parts":[{"text":"hi"}]},"finishReason":"STOP","index":0}],"modelVersion":"g"}'
-)
+    return _chunk_of_openai(b'"delta":{"content":"%s"},"finish_reason":null' % text.encode())
 
 
 def gemini_delta(text: str) -> bytes:
     """A Gemini chunk that says `text`."""
-    words = b'{"candidates":[{"content":{"role":"model","parts":[{"text":"%s"}]},"index":0}],"modelVersion":"g"}'
-    return b"data: " + words % text.encode() + b"\r\n\r\n"
+    return b"data: " + _said_by_gemini(text) + b"\r\n\r\n"
+
+
+END = _chunk_of_openai(b'"delta":{},"finish_reason":"stop"') + b"data: [DONE]\n\n"
+WHOLE = (
+    b'{"id":"c1","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":'
+    b'{"role":"assistant","content":"hi"},"finish_reason":"stop"}],'
+    b'"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}'
+)
+GEMINI_WHOLE = _said_by_gemini("hi", b'"finishReason":"STOP",')
+GEMINI_END = b"data: " + _said_by_gemini(".", b'"finishReason":"STOP",') + b"\r\n\r\n"
 
 
 async def says_hi(peer: Peer) -> None:

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -28,12 +28,22 @@ class Foldline:
     def __init__(self, place: Path, settings: dict[str, str]) -> None:
         plain = {name for names in ALSO.values() for name in names}
         env = {n: v for n, v in os.environ.items() if not n.startswith(PREFIX) and n.removesuffix("_FILE") not in plain}
-        env |= {"PYTHONPATH": str(ROOT), "FOLDLINE_PORT": "0", "FOLDLINE_REDIS_URL": "memory://", "FOLDLINE_SECRET": "s" * 32}
+        env |= {
+            "PYTHONPATH": str(ROOT),
+            "FOLDLINE_PORT": "0",
+            "FOLDLINE_REDIS_URL": "memory://",
+            "FOLDLINE_SECRET": "s" * 32,
+        }
         env |= {PREFIX + name.upper(): value for name, value in settings.items()}
         self._log = place / f"foldline-{time.monotonic_ns()}.log"
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "app.cli", "serve"], cwd=place, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                [sys.executable, "-m", "app.cli", "serve"],
+                cwd=place,
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
             )
         self.url = ""
 
@@ -103,7 +113,7 @@ class Foldline:
 
 
 @contextmanager
-def foldline(place: Path, **settings: str) -> Iterator[Foldline]:
+def foldline(place: Path, **settings: str) -> Generator[Foldline]:
     """Serves until the block ends; then its log must hold no traceback."""
     process = Foldline(place, settings)
     try:
@@ -125,7 +135,7 @@ def toward(provider: str) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def between(place: Path, script: Script, **settings: str) -> AsyncIterator[tuple[Foldline, RawServer]]:
+async def between(place: Path, script: Script, **settings: str) -> AsyncGenerator[tuple[Foldline, RawServer]]:
     """Foldline before a scripted provider."""
     async with raw_server(script) as provider:
         process = Foldline(place, toward(provider.url) | settings)

@@ -33,7 +33,9 @@ async def closed_after(peer: Peer, left: float) -> float:
 
 
 @pytest.mark.parametrize(("path", "body"), CASES)
-async def test_a_client_that_leaves_before_the_first_byte_cancels_the_provider(patient: Pair, path: str, body: bytes) -> None:
+async def test_a_client_that_leaves_before_the_first_byte_cancels_the_provider(
+    patient: Pair, path: str, body: bytes
+) -> None:
     patient.provider.script = says_nothing
     before = patient.foldline.turns("client_left")
     async with await Client.to(patient.url) as client:
@@ -85,7 +87,9 @@ async def test_a_client_that_leaves_a_silent_stream_cancels_the_provider(patient
 
 async def test_a_client_that_leaves_while_a_whole_answer_arrives_cancels_the_provider(patient: Pair) -> None:
     async def stops_half_way(peer: Peer) -> None:
-        await peer.say(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(WHOLE), WHOLE[:50])
+        await peer.say(
+            b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(WHOLE), WHOLE[:50]
+        )
         await peer.gone.wait()
 
     patient.provider.script = stops_half_way
@@ -117,7 +121,7 @@ async def test_a_client_that_leaves_during_a_pause_between_retries_is_not_asked_
 
 async def test_a_client_that_leaves_in_mid_request_costs_nothing(patient: Pair) -> None:
     async with await Client.to(patient.url) as client:
-        await client.send(b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 500\r\n\r\n{\"model\":")
+        await client.send(b'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 500\r\n\r\n{"model":')
         await asyncio.sleep(0.05)
         client.leave()
     assert (await ask(patient.url, CHAT, openai_body())).status == 200

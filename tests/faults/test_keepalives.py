@@ -40,17 +40,21 @@ async def test_the_official_openai_sdk_reads_a_stream_kept_alive(lively: Pair) -
 
     lively.provider.script = late
     async with AsyncOpenAI(base_url=f"{lively.url}/v1", api_key="lab", max_retries=0) as client:
-        stream = await client.chat.completions.create(model="m", messages=[{"role": "user", "content": "hello"}], stream=True)
+        stream = await client.chat.completions.create(
+            model="m", messages=[{"role": "user", "content": "hello"}], stream=True
+        )
         assert [c.choices[0].delta.content async for c in stream if c.choices[0].delta.content] == ["hi"]
 
 
+@pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")  # google-genai's own way with aiohttp
 async def test_the_official_gemini_sdk_reads_a_stream_kept_alive(lively: Pair) -> None:
     from google import genai
 
     lively.provider.script = late
     options = genai.types.HttpOptions(base_url=lively.url)
     client = genai.Client(api_key="lab", http_options=options)
-    stream = await client.aio.models.generate_content_stream(model="gemini-x", contents="hello")
+    ask = client.aio.models.generate_content_stream  # pyright: ignore[reportUnknownMemberType] (PIL's types are missing)
+    stream = await ask(model="gemini-x", contents="hello")
     assert "".join([chunk.text or "" async for chunk in stream]) == "hi."
     await client.aio.aclose()
     client.close()
