@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -29,6 +29,10 @@ CANONICAL_RESULT_BYTES = 65_536
 
 _TAGS = {"system": b"S", "user": b"U", "assistant": b"A"}
 _BASE64 = str.maketrans("-_", "+/", "=\r\n \t")
+
+
+class _Digest(Protocol):
+    def update(self, data: bytes, /) -> object: ...
 
 
 class Chain:
@@ -179,7 +183,7 @@ def canonical(text: str) -> bytes:
     return _bytes(json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False))
 
 
-def _atom(digest: hashlib._Hash, tag: bytes, *fields: bytes) -> None:
+def _atom(digest: _Digest, tag: bytes, *fields: bytes) -> None:
     """Tag and lengths first, so that no two lists of atoms can run together to the same bytes."""
     digest.update(tag + b"".join(len(field).to_bytes(6, "big") for field in fields))
     for field in fields:
@@ -199,8 +203,8 @@ def _said(part: object) -> bytes:
 
 
 def _result(result: ToolResult) -> bytes:
-    text = result.text
-    words = canonical(text) if text[:1] in "{[" and len(text) <= CANONICAL_RESULT_BYTES else _bytes(text.strip())
+    text = result.text.strip()
+    words = canonical(text) if text[:1] in "{[" and len(text) <= CANONICAL_RESULT_BYTES else _bytes(text)
     others = b"".join(_said(part) for part in result.content if not isinstance(part, Text))
     return (b"!" if result.is_error else b"=") + words + others
 

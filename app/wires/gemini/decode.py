@@ -115,25 +115,33 @@ def _contents(raw: msgspec.Raw) -> tuple[Message, ...]:
 
 
 def _identified(messages: Iterable[Message]) -> Iterable[Message]:
-    """Calls and results without ids (older models give none) get matching ones, by name and order; the natives keep none."""
+    """Calls and results without ids (older models give none) get matching ones, by name and order.
+
+    The natives keep none. A model turn may stand in several contents: its calls wait together.
+    """
     waiting: list[ToolCall] = []
+    speaking = False
     for index, message in enumerate(messages):
+        if message.calls and not speaking:
+            waiting = []
+        speaking = message.role == "assistant"
         if all(part.id for part in message.calls) and all(part.call_id for part in message.results):
             yield message
-            continue
-        if message.calls:
-            waiting = []
-        parts: list[Part] = []
-        for place, part in enumerate(message.parts):
-            if isinstance(part, ToolCall) and not part.id:
-                part = ToolCall(
-                    f"call_{index}_{place}", part.name, part.arguments, part.signature, part.kind, part.native
-                )
-                waiting.append(part)
-            elif isinstance(part, ToolResult) and not part.call_id:
-                part = _paired(part, waiting)
-            parts.append(part)
-        yield Message(message.role, tuple(parts), message.native)
+        else:
+            parts = tuple(
+                _named_part(part, f"call_{index}_{place}", waiting) for place, part in enumerate(message.parts)
+            )
+            yield Message(message.role, parts, message.native)
+
+
+def _named_part(part: Part, identity: str, waiting: list[ToolCall]) -> Part:
+    if isinstance(part, ToolCall) and not part.id:
+        call = ToolCall(identity, part.name, part.arguments, part.signature, part.kind, part.native)
+        waiting.append(call)
+        return call
+    if isinstance(part, ToolResult) and not part.call_id:
+        return _paired(part, waiting)
+    return part
 
 
 def _paired(result: ToolResult, waiting: list[ToolCall]) -> ToolResult:
