@@ -1,4 +1,7 @@
-"""One simulator for all of these tests, in a thread of its own, and the clients that ask it."""
+"""One simulator for all of these tests, in a thread of its own, and the clients that ask it.
+
+The clients load no certificates: that takes longer than most of these tests.
+"""
 
 from __future__ import annotations
 
@@ -41,14 +44,19 @@ async def http(sim: Running) -> AsyncGenerator[httpx2.AsyncClient]:
 @pytest.fixture
 async def chat(sim: Running) -> AsyncGenerator[openai.AsyncOpenAI]:
     """The official OpenAI SDK."""
-    async with openai.AsyncOpenAI(api_key="lab", base_url=sim.openai_url, max_retries=0, timeout=10) as client:
+    plain = openai.DefaultAsyncHttpxClient(verify=False, trust_env=False)
+    client = openai.AsyncOpenAI(api_key="lab", base_url=sim.openai_url, max_retries=0, timeout=10, http_client=plain)
+    async with client:
         yield client
 
 
 @pytest.fixture
 async def gemini(sim: Running) -> AsyncGenerator[Any]:
     """The models of the official Google SDK; Any, because the SDK's own signatures are typed in part only."""
-    options = types.HttpOptions(base_url=sim.gemini_url, timeout=10_000)
+    plain = {"verify": False, "trust_env": False}
+    options = types.HttpOptions(
+        base_url=sim.gemini_url, timeout=10_000, client_args=plain, async_client_args={"ssl": False, "trust_env": False}
+    )
     client = genai.Client(api_key="lab", http_options=options)
     yield client.aio.models
     await client.aio.aclose()
