@@ -124,6 +124,8 @@ class Cache:
             entry = None
         if epoch is None:
             return _at(entry, addresses)
+        # Where nothing was known, all was asked for; else the rest is settled only if nobody else wrote since.
+        complete = under is None or (entry is not None and entry.version == version)
         if entry is None:
             entry = Entry(epoch)
         before = entry.size if session in self._entries else 0
@@ -134,7 +136,8 @@ class Cache:
         if len(found) < len(asked):
             entry.lacks(address for address in asked if address not in found)
         usable = entry.at(addresses)
-        entry.settled, entry.usable = addresses, usable.copy()
+        if complete:
+            entry.settled, entry.usable = addresses, usable.copy()
         self._put(session, entry, before)
         return usable
 

@@ -17,7 +17,6 @@ from redis.asyncio.sentinel import MasterNotFoundError, Sentinel
 from redis.backoff import NoBackoff
 
 from app.state.client import ClusterLink, MemoryLink
-from app.state.embedded import open_embedded
 from app.state.lean import CONNECTIONS, Connector, Handover, LeanLink, TcpHandover, TlsHandover, UnixHandover
 from app.state.link import Link
 from app.state.url import Place, parse
@@ -49,6 +48,8 @@ async def open_link(url: str, *, options: Mapping[str, Any] | None = None) -> Li
     if place.kind == "cluster":
         return _cluster(place, given, timeout, connections)
     if place.kind == "embedded":
+        from app.state.embedded import open_embedded
+
         server = await open_embedded(place.path)
         connector = _connector(parse(server.url), given, timeout)
         return LeanLink(connector, f"embedded://{server.directory}", timeout=timeout, on_close=server.aclose)

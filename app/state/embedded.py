@@ -20,7 +20,7 @@ import hashlib
 import logging
 import os
 import random
-import select
+import selectors
 import signal
 import socket
 import subprocess
@@ -120,9 +120,9 @@ class Embedded:
                 with self._adopt_or_start() as vigil:
                     self._settled.set()
                     stopped = self._until_gone(vigil)
-            except EmbeddedError as error:
+            except (EmbeddedError, OSError) as error:
                 if not self._settled.is_set():
-                    self._failure = error
+                    self._failure = error if isinstance(error, EmbeddedError) else EmbeddedError(str(error))
                     self._settled.set()
                     stopped = True
                 else:
@@ -205,8 +205,7 @@ class Embedded:
         """Wait for the server's end (False) or for `stop` (True)."""
         vigil.setblocking(False)
         while True:
-            ready, _, _ = select.select([vigil, self._stopping], [], [])
-            if self._stopping in ready:
+            if self._stopping in _readable(None, vigil, self._stopping):
                 return True
             try:
                 if not vigil.recv(1024):
@@ -215,7 +214,7 @@ class Embedded:
                 return False
 
     def _stopped_within(self, seconds: float) -> bool:
-        return bool(select.select([self._stopping], [], [], seconds)[0])
+        return bool(_readable(seconds, self._stopping))
 
     def _end_server(self) -> None:
         """Stop and reap our own children; the guard first, so that it cannot meet a process number used again."""
@@ -258,6 +257,14 @@ def start_embedded(directory: str | Path = "") -> Embedded:
 async def open_embedded(directory: str | Path = "") -> Embedded:
     """`start_embedded`, without holding up the event loop."""
     return await asyncio.to_thread(start_embedded, directory)
+
+
+def _readable(seconds: float | None, *sockets: socket.socket) -> list[object]:
+    # Not select.select: it fails for files numbered above 1023, and a busy proxy has thousands open.
+    with selectors.DefaultSelector() as selector:
+        for sock in sockets:
+            selector.register(sock, selectors.EVENT_READ)
+        return [key.fileobj for key, _ in selector.select(seconds)]
 
 
 def _answers(path: Path) -> socket.socket | None:

@@ -74,7 +74,6 @@ _REASONS: tuple[tuple[type[BaseException], str], ...] = (
     (errors.ClusterDownError, "cluster down"),
     (errors.MasterDownError, "no master"),
     (errors.TimeoutError, "timeout"),
-    (asyncio.TimeoutError, "timeout"),
     (TimeoutError, "timeout"),
     (errors.ConnectionError, "refused"),
     (OSError, "refused"),

@@ -12,7 +12,7 @@ import pytest
 from app.state.store import Store
 from tests.servers import RedisServer, redis_cluster, redis_server, short_directory
 
-KINDS = ("memory", "embedded", "redis", "cluster")
+SHARED = ("embedded", "redis", "cluster")
 
 
 class OpenStore(Protocol):
@@ -59,12 +59,20 @@ async def open_store() -> AsyncIterator[OpenStore]:
         yield opened
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=["memory", *SHARED])
 def url(request: pytest.FixtureRequest) -> str:
     """One of each kind. They are shared by all tests, so every test uses sessions of its own."""
+    return "memory://" if request.param == "memory" else _shared(request)
+
+
+@pytest.fixture(params=SHARED)
+def shared_url(request: pytest.FixtureRequest) -> str:
+    """One of each kind that several processes can share: memory:// is one process's own world."""
+    return _shared(request)
+
+
+def _shared(request: pytest.FixtureRequest) -> str:
     match request.param:
-        case "memory":
-            return "memory://"
         case "embedded":
             return f"embedded://{request.getfixturevalue('shared_directory')}"
         case "redis":

@@ -6,8 +6,6 @@ import asyncio
 import base64
 import os
 
-import pytest
-
 from app.state.keys import Session
 from app.state.store import Recalled, Store
 from tests.state.conftest import OpenStore
@@ -31,10 +29,8 @@ async def test_an_unknown_session_is_empty_and_no_error(store: Store) -> None:
     assert await store.forget(who) == 0
 
 
-async def test_another_worker_sees_what_this_one_remembered(url: str, open_store: OpenStore) -> None:
-    if url == "memory://":
-        pytest.skip("memory:// is one process's own world, as documented")
-    one, two = await open_store(url), await open_store(url)
+async def test_another_worker_sees_what_this_one_remembered(shared_url: str, open_store: OpenStore) -> None:
+    one, two = await open_store(shared_url), await open_store(shared_url)
     who, first, second = session(), checkpoint("one"), checkpoint("two")
     await one.remember(who, [first], info={})
     assert (await two.recall(who, [first.address, second.address])).checkpoints == {first.address: first}
@@ -44,10 +40,10 @@ async def test_another_worker_sees_what_this_one_remembered(url: str, open_store
     assert (await two.recall(who, list(both))).checkpoints == both
 
 
-async def test_an_old_address_filled_by_another_worker_is_found_after_one_look(url: str, open_store: OpenStore) -> None:
-    if url == "memory://":
-        pytest.skip("memory:// is one process's own world, as documented")
-    one, two = await open_store(url), await open_store(url)
+async def test_an_old_address_filled_by_another_worker_is_found_after_one_look(
+    shared_url: str, open_store: OpenStore
+) -> None:
+    one, two = await open_store(shared_url), await open_store(shared_url)
     who, late, chat = session(), checkpoint("a summary, made later"), addresses(60)
     chat[3] = late.address
     await one.remember(who, [checkpoint()], info={})
@@ -57,10 +53,10 @@ async def test_an_old_address_filled_by_another_worker_is_found_after_one_look(u
     assert late.address in (await two.recall(who, chat)).checkpoints
 
 
-async def test_a_session_forgotten_by_another_worker_is_never_used_again(url: str, open_store: OpenStore) -> None:
-    if url == "memory://":
-        pytest.skip("memory:// is one process's own world, as documented")
-    one, two = await open_store(url), await open_store(url)
+async def test_a_session_forgotten_by_another_worker_is_never_used_again(
+    shared_url: str, open_store: OpenStore
+) -> None:
+    one, two = await open_store(shared_url), await open_store(shared_url)
     who, old, new = session(), checkpoint("old"), checkpoint("new")
     await one.remember(who, [old], info={})
     assert (await one.recall(who, [old.address])).checkpoints
@@ -74,10 +70,8 @@ async def test_a_session_forgotten_by_another_worker_is_never_used_again(url: st
     assert (await one.recall(who, [old.address, new.address])).checkpoints == {new.address: new}
 
 
-async def test_a_new_beginning_does_not_revive_what_was_cached(url: str, open_store: OpenStore) -> None:
-    if url == "memory://":
-        pytest.skip("memory:// is one process's own world, as documented")
-    one, two = await open_store(url), await open_store(url)
+async def test_a_new_beginning_does_not_revive_what_was_cached(shared_url: str, open_store: OpenStore) -> None:
+    one, two = await open_store(shared_url), await open_store(shared_url)
     who, old, new = session(), checkpoint("old"), checkpoint("new")
     await one.remember(who, [old], info={})
     await two.forget(who)
@@ -234,19 +228,17 @@ async def test_the_secret_is_made_once_and_the_same_for_everyone(url: str, open_
     assert (await open_store(url, secret="mine")).secret() == b"mine"
 
 
-async def test_nothing_readable_is_stored_under_encryption_keys(url: str, open_store: OpenStore) -> None:
-    if url == "memory://":
-        pytest.skip("memory:// is one process's own world, as documented")
+async def test_nothing_readable_is_stored_under_encryption_keys(shared_url: str, open_store: OpenStore) -> None:
     old, new = (base64.b64encode(os.urandom(32)).decode() for _ in range(2))
     who, given = session(), checkpoint("a secret word" * 200)
-    before = await open_store(url, encryption_keys=f"old:{old}")
+    before = await open_store(shared_url, encryption_keys=f"old:{old}")
     await before.remember(who, [given], turn_id="t", turn=b"a secret word", info={"model": "lab"})
     await before.set_memory(who, {"a secret word": 1})
-    rotated = await open_store(url, encryption_keys=f"new:{new},old:{old}")
+    rotated = await open_store(shared_url, encryption_keys=f"new:{new},old:{old}")
     known = await rotated.recall(who, [given.address])
     assert (known.checkpoints, known.memory) == ({given.address: given}, {"a secret word": 1})
     assert await rotated.turn(who, "t") == b"a secret word"
-    for lost in (await open_store(url), await open_store(url, encryption_keys=f"new:{new}")):
+    for lost in (await open_store(shared_url), await open_store(shared_url, encryption_keys=f"new:{new}")):
         # Unknown keys count as not found, on every path, and are counted.
         assert await lost.recall(who, [given.address]) == Recalled()
         assert (await lost.turn(who, "t"), await lost.memory(who)) == (None, None)
