@@ -58,7 +58,8 @@ class Chain:
     def copy(self) -> Chain:
         """A second chain that stands where this one stands."""
         twin = Chain.__new__(Chain)
-        twin._base, twin._open, twin._run = self._base, self._open, self._run
+        twin._base, twin._run = self._base, self._run
+        twin._open = self._open.copy()  # a run of user messages grows in place
         twin._said, twin._calls = list(self._said), list(self._calls)
         twin._results, twin._taken = list(self._results), set(self._taken)
         return twin
