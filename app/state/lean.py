@@ -172,6 +172,7 @@ class LeanLink:
         self._slots = asyncio.Semaphore(connections)
         self._idle: list[Line] = []
         self._on_close = on_close
+        self._closed = False
 
     async def run(self, *commands: Command, within: float | None = None) -> list[Any]:
         """See `Link`. A line that had been used before may turn out dead: then, once, a fresh one is tried."""
@@ -237,6 +238,8 @@ class LeanLink:
         return None
 
     def _put(self, line: Line) -> None:
+        if self._closed:
+            line.drop()
         if not line.alive:
             return
         line.idle_since = now = time.monotonic()
@@ -270,7 +273,8 @@ class LeanLink:
                 return
 
     async def close(self) -> None:
-        """See `Link`."""
+        """See `Link`. A trip that is under way ends as it would, and its connection with it."""
+        self._closed = True
         while self._idle:
             self._idle.pop().drop()
         if self._on_close is not None:
