@@ -54,11 +54,24 @@ def open_body(body: bytes) -> tuple[bytes, dict[str, msgspec.Raw], bool]:
     Half of a split emoji, `"\\ud83d"`, is no text in any encoding, and every provider refuses it; clients that cut
     strings by UTF-16 units send it all the same. It becomes U+FFFD. Raises ClientError for anything but a JSON object.
     """
+    if not is_utf8(body):
+        raise ClientError("The request body is not valid UTF-8. Encode it as UTF-8.")
     mended = _without_lone_surrogates(body) if b"\\ud" in body or b"\\uD" in body else body
     try:
         return mended, RAW_FIELDS.decode(mended), mended is not body
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise _unreadable(error) from None
+
+
+def is_utf8(data: bytes) -> bool:
+    """Whether it is text. The JSON decoder looks only at the strings that it makes, not at those that stay raw."""
+    if data.isascii():
+        return True
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _without_lone_surrogates(body: bytes) -> bytes:
@@ -79,11 +92,7 @@ def _without_lone_surrogates(body: bytes) -> bytes:
 def _unreadable(error: Exception) -> ClientError:
     if isinstance(error, RecursionError):
         return ClientError("The request body is nested too deeply. Send JSON of at most 500 levels.")
-    if isinstance(error, UnicodeDecodeError):
-        return ClientError("The request body is not valid UTF-8. Encode it as UTF-8.")
     words = str(error)
-    if "UTF-8" in words or "utf-8" in words:
-        return ClientError("The request body is not valid UTF-8. Encode it as UTF-8.")
     if isinstance(error, msgspec.ValidationError):
         return ClientError("The request body must be a JSON object.")
     return ClientError(f"The request body is not valid JSON: {words}.")

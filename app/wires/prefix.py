@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from app.wires.envelope import RAW_FIELDS, RAW_LIST
+from app.wires.envelope import RAW_FIELDS, RAW_LIST, is_utf8
 
 WORTH_IT = 4096
 """Bytes of a body below which reading it whole costs less than looking."""
@@ -61,7 +61,7 @@ def resume(body: bytes, head: Head, key: str) -> Rest | None:
     if not body.startswith(head.raw):
         return None
     tail = body[len(head.raw) :]
-    if b"\\ud" in tail or b"\\uD" in tail:  # may need mending
+    if b"\\ud" in tail or b"\\uD" in tail or not is_utf8(tail):  # may need mending, or is to be refused
         return None
     opening = b'{"' + key.encode() + b'":'
     try:
