@@ -24,11 +24,16 @@ def forwarded(headers: Iterable[tuple[bytes, bytes]], same_format: bool) -> dict
     """The client's headers that go to the provider; names in lower case."""
     if not same_format:
         return {name.decode("latin-1"): value.decode("latin-1") for name, value in headers if name in EVERYWHERE}
-    return {
-        name.decode("latin-1"): value.decode("latin-1")
-        for name, value in headers
-        if name not in STAY and not name.startswith(STAY_PREFIXES)
-    }
+    found: dict[str, str] = {}
+    named: set[bytes] = set()
+    for name, value in headers:
+        if name == b"connection":  # what it names is meant for this connection only (RFC 9110, 7.6.1)
+            named.update(word.strip() for word in value.lower().split(b","))
+        elif name not in STAY and not name.startswith(STAY_PREFIXES):
+            found[name.decode("latin-1")] = value.decode("latin-1")
+    for name in named:
+        found.pop(name.decode("latin-1"), None)
+    return found
 
 
 def returned(headers: Mapping[str, str], same_format: bool) -> dict[str, str]:
