@@ -5,14 +5,20 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable
-from typing import Any, Literal, TextIO
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, Protocol, TextIO
 
 import msgspec
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 Outcome = Literal["answered", "refused", "failed", "client_left", "cut"]
 """answered; refused: the request's own fault; failed: an error went out; client_left; cut: ended by shutdown."""
+
+
+_UNSEEN = {code: "?" for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
+"""Control characters: a model name with a line end in it must not write a log line of its own."""
 
 
 class TurnDetails(msgspec.Struct, frozen=True):
@@ -115,6 +121,53 @@ class Metrics:
         return child
 
 
+class StoreNumbers(Protocol):
+    """What a store counts by itself."""
+
+    @property
+    def failures(self) -> Mapping[str, int]:
+        """Steps that it did not serve, by reason."""
+        ...
+
+    @property
+    def breaker(self) -> str:
+        """`closed`, `open` or `probing`."""
+        ...
+
+    @property
+    def breaker_openings(self) -> int:
+        """How often it was left alone for a moment."""
+        ...
+
+    @property
+    def cache_bytes(self) -> int:
+        """Bytes of checkpoints kept in this process."""
+        ...
+
+
+class StoreMetrics(Collector):
+    """The store's own numbers, read when somebody asks for them."""
+
+    def __init__(self, store: StoreNumbers) -> None:
+        self._store = store
+
+    def collect(self) -> Iterable[Metric]:
+        """The metrics now."""
+        failures = CounterMetricFamily("foldline_store_failures", "Store steps not served, by reason.", labels=["reason"])
+        for reason, count in self._store.failures.items():
+            failures.add_metric([reason], count)
+        yield failures
+        openings = CounterMetricFamily("foldline_store_breaker_openings", "Times the store was left alone for a moment.")
+        openings.add_metric([], self._store.breaker_openings)
+        yield openings
+        state = GaugeMetricFamily("foldline_store_breaker_open", "1 while the store is left alone.")
+        state.add_metric([], float(self._store.breaker != "closed"))
+        yield state
+        cached = GaugeMetricFamily("foldline_store_cache_bytes", "Bytes of checkpoints kept in this process.")
+        cached.add_metric([], self._store.cache_bytes)
+        yield cached
+
+
 class TurnLog:
     """One line a turn. `console` for people, `json` for machines."""
 
@@ -128,13 +181,13 @@ class TurnLog:
     def turn(self, details: TurnDetails) -> None:
         """Write the line. A broken stderr never breaks a turn."""
         try:
-            self._stream.write(self._write(details))
+            self._stream.write(self._write(details).translate(_UNSEEN) + "\n")
         except (OSError, ValueError):
             return
 
     def _json(self, details: TurnDetails) -> str:
         fields = {name: value for name, value in msgspec.structs.asdict(details).items() if value not in ("", 0, False)}
-        return json.dumps({"at": round(self._clock(), 3), "event": "turn", **fields}, ensure_ascii=False) + "\n"
+        return json.dumps({"at": round(self._clock(), 3), "event": "turn", **fields}, ensure_ascii=False)
 
     def _console(self, d: TurnDetails) -> str:
         moment = time.strftime("%H:%M:%S", time.localtime(self._clock()))
@@ -142,5 +195,5 @@ class TurnLog:
         tokens = f" {d.input_tokens}+{d.output_tokens} tokens" if d.input_tokens or d.output_tokens else ""
         return (
             f"{moment} {d.status or '-'} {d.outcome}{error} {d.dialect} {d.model or '-'} via {d.upstream or '-'}"
-            f" {d.seconds * 1000:.0f} ms{tokens} plan: {d.plan or 'none'} {d.turn}\n"
+            f" {d.seconds * 1000:.0f} ms{tokens} plan: {d.plan or 'none'} {d.turn}"
         )
