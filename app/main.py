@@ -16,14 +16,15 @@ from app.engine import Engine
 from app.engine.routing import Route, Routes
 from app.errors import ClientError, StateError
 from app.logs import set_up_logs
-from app.observe import Metrics, TurnLog
+from app.observe import Metrics, StoreMetrics, TurnLog
 from app.settings import Settings, load
 from app.state.store import Store
+from app.upstreams.catalogue import Catalogue
 from app.upstreams.gemini import gemini, vertex
 from app.upstreams.openai import openai
 from app.upstreams.transport import AiohttpTransport, Timeouts
 from app.upstreams.upstream import Upstream
-from app.web import chat, health, sessions
+from app.web import chat, health, models, sessions
 from app.web.admin import Admin
 from app.web.exchange import Door
 from app.web.pulse import Pulse
@@ -82,6 +83,7 @@ async def _lifespan(app: App) -> AsyncIterator[None]:
         pulse = Pulse(settings.keepalive_after)
         stack.push_async_callback(pulse.stop)
         metrics = Metrics()
+        metrics.registry.register(StoreMetrics(store))
         engine = Engine(
             store=store,
             routes=routes,
@@ -94,7 +96,9 @@ async def _lifespan(app: App) -> AsyncIterator[None]:
         gate = Gate((key.get_secret_value() for key in settings.api_keys), store.secret)
         admin = Admin(settings.admin_token.get_secret_value() if settings.admin_token else "", settings.loopback)
         door = Door(engine, gate, pulse, settings.max_body)
-        app.router.routes[:0] = list(chat.routes(door))
+        catalogue = Catalogue()
+        stack.push_async_callback(catalogue.aclose)
+        app.router.routes[:0] = [*chat.routes(door), *models.routes(models.Models(catalogue, routes, gate))]
         app.hot["/v1/chat/completions"] = chat.OpenAIChatRoute(door)
         app.include_router(health.router(engine, metrics, admin))
         app.include_router(sessions.router(engine, admin))

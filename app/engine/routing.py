@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -47,6 +47,24 @@ class Routes:
             if other is not None:
                 candidates.append(Candidate(self.upstreams[other.upstream], other.model or fallback))
         return candidates, route.policy
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that have a route of their own: clients may ask for them although no provider lists them."""
+        return tuple(route.match for route in self._live() if not any(sign in route.match for sign in "*?["))
+
+    @property
+    def reached(self) -> tuple[Upstream, ...]:
+        """The upstreams that some model leads to, each once."""
+        return tuple({route.upstream: self.upstreams[route.upstream] for route in self._live()}.values())
+
+    def _live(self) -> Iterator[Route]:
+        """The routes that can match: nothing comes behind one that takes every model."""
+        for route in self._routes:
+            if route.upstream in self.upstreams:
+                yield route
+                if route.match == "*":
+                    return
 
     def _find(self, model: str) -> Route | None:
         for route in self._routes:
