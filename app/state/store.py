@@ -16,11 +16,12 @@ from app.context.known import Checkpoint
 from app.errors import StateError
 from app.state.cache import LIMIT, Cache
 from app.state.connect import open_link
-from app.state.crypto import Seal, make_seal
+from app.state.crypto import make_seal
 from app.state.guard import Away, GuardedLink
 from app.state.keys import EPOCH, EVERY_SESSION, INFO, MEMORY, SECRET, TURN_SECONDS, VERSION, Session, turn_field
 from app.state.lease import lease
 from app.state.link import Command, is_wrong_type, reason
+from app.state.values import SessionInfo, Values
 
 _PAUSES = (0.5, 5.0)  # seconds between tries to reach a store that was away at the start
 
@@ -32,11 +33,6 @@ for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
   elseif string.sub(field, 1, 2) == 't:' then gone = gone + redis.call('DEL', ARGV[1] .. field) end
 end
 return gone + redis.call('DEL', KEYS[1])"""
-
-_encode = msgspec.msgpack.Encoder().encode
-_checkpoint = msgspec.msgpack.Decoder(Checkpoint).decode
-_json = msgspec.json.Encoder().encode
-_object = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class Recalled(msgspec.Struct, frozen=True):
@@ -53,31 +49,10 @@ class Recalled(msgspec.Struct, frozen=True):
     bypassed: str = ""
 
 
-class SessionInfo(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the list of sessions shows. Times are Unix seconds.
-
-    Args:
-        created: of the first turn. seen: of the last one.
-        turns: how many there were.
-        model, upstream: of the last turn.
-        more: what else the engine noted.
-    """
-
-    created: float = 0
-    seen: float = 0
-    turns: int = 0
-    model: str = ""
-    upstream: str = ""
-    more: dict[str, Any] = {}
-
-
-_info = msgspec.msgpack.Decoder(SessionInfo).decode
-
-
 class Store:
     """The one door to what is stored. Made by `Store.open`.
 
-    `failures` counts the steps that the store did not serve, by reason; `broken` the values that could not be opened.
+    Counters and states that a metrics page may read are properties: `failures`, `broken`, `breaker` …
     """
 
     def __init__(
@@ -85,7 +60,7 @@ class Store:
         link: GuardedLink,
         *,
         ttl_seconds: float,
-        seal: Seal,
+        values: Values,
         secret: bytes,
         clock: Callable[[], float],
         cache: Cache,
@@ -93,13 +68,12 @@ class Store:
         self._link = link
         self._ttl = max(int(ttl_seconds * 1000), 1000)
         self._turn_ttl = min(self._ttl, TURN_SECONDS * 1000)
-        self._seal = seal
+        self._values = values
         self._clock = clock
         self._cache = cache
         self._secret = secret
         self._tending: asyncio.Task[None] | None = None
         self.secret_is_temporary = False
-        self.broken = 0
 
     @classmethod
     async def open(
@@ -128,12 +102,12 @@ class Store:
             ValueError: a setting is wrong; the message names it.
             EmbeddedError: there is no server to embed; the message says what to do.
         """
-        seal = make_seal(encryption_keys)
+        values = Values(make_seal(encryption_keys))
         link = await open_link(url, options={"timeout": timeout_seconds})
         store = cls(
             GuardedLink(link, timeout_seconds),
             ttl_seconds=ttl_seconds,
-            seal=seal,
+            values=values,
             secret=secret.encode(),
             clock=clock,
             cache=Cache(cache_bytes),
@@ -161,13 +135,14 @@ class Store:
             return await self._refused_recall(session, reply)
         epoch, version, info, memory, *values = reply
         found: dict[bytes, Checkpoint] = {}
+        read = self._values.checkpoint
         for address, value in zip(asked, values, strict=True):
-            if value is not None and (checkpoint := self._opened(session, address, value)) is not None:
+            if value is not None and (checkpoint := read(session, address, value)) is not None:
                 found[address] = checkpoint
         usable = self._cache.answered(
             session, addresses, under=under, epoch=epoch, version=version, info=info, asked=asked, found=found
         )
-        return Recalled(checkpoints=usable, memory=self._memory(session, memory) if memory else None)
+        return Recalled(checkpoints=usable, memory=self._values.memory(session, memory))
 
     async def remember(
         self,
@@ -232,15 +207,14 @@ class Store:
 
     async def memory(self, session: Session) -> dict[str, Any] | None:
         """The session's sticky memory, None if it has none."""
-        value = await self._ask(("HGET", session.key, MEMORY))
-        return self._memory(session, value) if value else None
+        return self._values.memory(session, await self._ask(("HGET", session.key, MEMORY)))
 
     async def set_memory(self, session: Session, memory: Mapping[str, Any] | None) -> None:
         """Put `memory` in place of what was there; None removes it."""
         if memory is None:
             await self._ask(("HDEL", session.key, MEMORY))
             return
-        value = self._seal.close(session, MEMORY, _json(memory))
+        value = self._values.of_memory(session, memory)
         await self._ask(
             ("HSETNX", session.key, EPOCH, os.urandom(8)),
             ("HSET", session.key, MEMORY, value),
@@ -249,8 +223,7 @@ class Store:
 
     async def turn(self, session: Session, turn_id: str) -> bytes | None:
         """The record of a turn, None if there is none (any more)."""
-        value = await self._ask(("GET", session.turn_key(turn_id)))
-        return self._open(session, turn_field(turn_id).encode(), value) if value else None
+        return self._values.turn(session, turn_id, await self._ask(("GET", session.turn_key(turn_id))))
 
     async def sessions(self, limit: int = 100) -> list[tuple[Session, SessionInfo]]:
         """Some `limit` sessions of all tenants, the last used first. Walks the keys; there is no index to keep."""
@@ -271,9 +244,7 @@ class Store:
     async def info(self, session: Session) -> SessionInfo | None:
         """What is noted about the session; None if it is not stored."""
         value, epoch = await self._ask(("HMGET", session.key, INFO, EPOCH))
-        if value is None:
-            return SessionInfo() if epoch else None
-        return self._read_info(session, value)
+        return self._values.info(session, value) if value or epoch else None
 
     async def forget(self, session: Session) -> int:
         """Remove all that belongs to the session; return how many stored things that were. May be called again."""
@@ -309,6 +280,11 @@ class Store:
         return self._link.failures
 
     @property
+    def broken(self) -> int:
+        """Stored values that could not be read. Only grows."""
+        return self._values.broken
+
+    @property
     def breaker(self) -> str:
         """closed, open or probing."""
         return self._link.breaker.state
@@ -336,70 +312,24 @@ class Store:
         turn: bytes,
     ) -> list[Command]:
         """All of them may be applied twice: random values are chosen here, and nothing is counted up there."""
-        key, close = session.key, self._seal.close
+        key, values = session.key, self._values
         fields: list[bytes] = [VERSION, version, INFO, about]
         for checkpoint in checkpoints:
-            fields += (checkpoint.address, close(session, checkpoint.address, _encode(checkpoint)))
+            fields += (checkpoint.address, values.of_checkpoint(session, checkpoint))
         commands: list[Command] = [
             ("HSETNX", key, EPOCH, candidate),
             ("HMGET", key, EPOCH, VERSION),
         ]
         if turn_id:
-            name = turn_field(turn_id).encode()
-            fields += (name, b"")
-            commands.append(("SET", session.turn_key(turn_id), close(session, name, turn), "PX", self._turn_ttl))
+            fields += (turn_field(turn_id).encode(), b"")
+            record = values.of_turn(session, turn_id, turn)
+            commands.append(("SET", session.turn_key(turn_id), record, "PX", self._turn_ttl))
         commands += (("HSET", key, *fields), ("PEXPIRE", key, self._ttl))
         return commands
 
     def _about(self, session: Session, info: Mapping[str, Any]) -> bytes:
-        known = self._cache.info(session)
-        before = self._read_info(session, known) if known else SessionInfo()
-        now = self._clock()
-        about = SessionInfo(
-            created=before.created or now,
-            seen=now,
-            turns=before.turns + 1,
-            model=str(info.get("model", "")),
-            upstream=str(info.get("upstream", "")),
-            more={name: value for name, value in info.items() if name not in SessionInfo.__struct_fields__},
-        )
-        return self._seal.close(session, INFO, _encode(about))
-
-    def _read_info(self, session: Session, stored: bytes) -> SessionInfo:
-        value = self._open(session, INFO, stored)
-        try:
-            return _info(value) if value is not None else SessionInfo()
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            self.broken += 1
-            return SessionInfo()
-
-    def _open(self, session: Session, field: bytes, stored: bytes) -> bytes | None:
-        value = self._seal.open(session, field, stored)
-        if value is None:
-            self.broken += 1
-        return value
-
-    def _opened(self, session: Session, address: bytes, stored: bytes) -> Checkpoint | None:
-        value = self._open(session, address, stored)
-        if value is None:
-            return None
-        try:
-            checkpoint = _checkpoint(value)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            self.broken += 1
-            return None
-        if checkpoint.address != address:
-            self.broken += 1
-            return None
-        return checkpoint
-
-    def _memory(self, session: Session, stored: bytes) -> dict[str, Any] | None:
-        value = self._open(session, MEMORY, stored)
-        try:
-            return _object(value) if value is not None else None
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            self.broken += 1
-            return None
+        known = self._values.info(session, self._cache.info(session))
+        return self._values.of_info(session, known.after(info, self._clock()))
 
     async def _refused_recall(self, session: Session, refusal: Exception) -> Recalled:
         why = self._skipped(refusal)

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+import uvloop
 
 from app.state.store import Store
 from tests.servers import RedisServer, redis_cluster, redis_server, short_directory
+
+# Served by uvloop in production, and by asyncio's own loop where that is not to be had: each gets some of the tests.
+ON_UVLOOP = {"test_links", "test_store_faults", "test_workers"}
+
+
+def pytest_asyncio_loop_factories(item: pytest.Item) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """pytest-asyncio: on which event loop a test runs."""
+    return {"uvloop": uvloop.new_event_loop} if item.path.stem in ON_UVLOOP else {"asyncio": asyncio.new_event_loop}
+
 
 SHARED = ("embedded", "redis", "cluster")
 
