@@ -12,6 +12,8 @@ from typing import NamedTuple
 LARGEST_EVENT = 64 * 1024 * 1024
 """Bytes. A provider that sends more without a blank line is broken; reading on would only fill memory."""
 
+BOM = b"\xef\xbb\xbf"
+
 
 class Frame(NamedTuple):
     """One event: its name (empty if it has none) and its data lines joined by LF."""
@@ -30,7 +32,7 @@ class Frames:
     __slots__ = ("_begun", "_held", "_waiting")
 
     def __init__(self) -> None:
-        self._waiting = b""
+        self._waiting: bytes = b""
         self._held = False  # a CR ended the last bytes: an LF that follows belongs to it
         self._begun = False
 
@@ -41,9 +43,13 @@ class Frames:
 
     def feed(self, data: bytes) -> list[Frame]:
         """The frames that these bytes complete. Raises TooLargeError."""
-        if not self._begun and data:
+        if not self._begun:
+            data, self._waiting = self._waiting + data, b""
+            if len(data) < len(BOM) and BOM.startswith(data):
+                self._waiting = data
+                return []
             self._begun = True
-            data = data.removeprefix(b"\xef\xbb\xbf")
+            data = data.removeprefix(BOM)
         data = self._waiting + self._newlines(data)
         if b"\n\n" not in data:
             if len(data) > LARGEST_EVENT:
@@ -74,7 +80,9 @@ def _frame(block: bytes) -> Frame | None:
     """One block of lines as a frame; None if it only held comments or fields without data."""
     if block.startswith(b"data: ") and b"\n" not in block:
         return Frame(b"", block[6:])
-    name, data, found = b"", [], False
+    name = b""
+    data: list[bytes] = []
+    found = False
     for line in block.split(b"\n"):
         field, _, value = line.partition(b":")
         value = value.removeprefix(b" ")

@@ -67,7 +67,7 @@ class Returned:
 Step = Asked | Answered | Returned
 Talk = tuple[Step, ...]
 
-WORDS = st.text(min_size=1, max_size=12).filter(lambda text: bool(text.strip()))
+WORDS = st.text(min_size=1, max_size=12).filter(lambda text: text.strip()[:1] not in ("", "{", "["))
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=6),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=4), inner, max_size=2),

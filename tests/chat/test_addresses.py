@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.chat.address import Chain, addresses, canonical, root, setup
-from app.chat.model import Message, Text, Tool
+from app.chat.model import Message, Role, Text, Tool
 from tests.chat.talks import (
     STYLES,
     Answered,
@@ -150,8 +150,8 @@ def test_two_tenants_have_nothing_in_common(talk: Talk) -> None:
         (("assistant", "ab"), ("system", "ab")),
     ],
 )
-def test_who_said_it_matters(one: tuple[str, str], two: tuple[str, str]) -> None:
-    assert len({addresses([Message(role, (Text(text),))], b"t") for role, text in (one, two)}) == 2  # type: ignore[arg-type]
+def test_who_said_it_matters(one: tuple[Role, str], two: tuple[Role, str]) -> None:
+    assert len({addresses([Message(role, (Text(text),))], b"t") for role, text in (one, two)}) == 2
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,13 @@ from app.wires.gemini.names import BYPASS, NAME, legal, signs
 
 SEALED = msgspec.json.Decoder(list[msgspec.Raw])
 DATA_URL_MIME = "application/octet-stream"
+RESOLUTIONS = {
+    "low": "MEDIA_RESOLUTION_LOW",
+    "high": "MEDIA_RESOLUTION_HIGH",
+    "original": "MEDIA_RESOLUTION_ULTRA_HIGH",
+}
+"""A picture's detail → the resolution that Gemini 3 and later read it at; `auto` and older models choose themselves."""
+
 BEGUN_BY_ASSISTANT = "(The conversation begins with the assistant.)"
 GO_ON = "(Go on.)"
 
@@ -150,7 +157,7 @@ class _Builder:
             fields: dict[str, Any] = dict(RAW_FIELDS.decode(encode(own)))
             return fields | {"thoughtSignature": BYPASS}
         self._calls.append(_Call(call.id, call.name, name, ""))
-        part: dict[str, Any] = {"functionCall": {"name": name, "args": _arguments(call)}}
+        part: dict[str, Any] = {"functionCall": {"name": name, "args": wrapped(call)}}
         if first and self._signed:
             part["thoughtSignature"] = call.signature or BYPASS
         return part
@@ -216,7 +223,10 @@ class _Builder:
         if own := _own(media):
             return own
         if media.data:
-            return {"inlineData": {"mimeType": media.mime or DATA_URL_MIME, "data": media.data}}
+            part: dict[str, Any] = {"inlineData": {"mimeType": media.mime or DATA_URL_MIME, "data": media.data}}
+            if self._signed and (level := RESOLUTIONS.get(media.detail)):
+                part["mediaResolution"] = {"level": level}
+            return part
         if media.file_id:
             raise ClientError(
                 f"The file {media.file_id[:40]!r} is stored at another provider: Gemini cannot read it. Send its bytes instead."
@@ -238,7 +248,7 @@ def _own_id(part: Any, kind: str) -> str:
     return msgspec.json.decode(identity, type=str) if identity is not None else ""
 
 
-def _arguments(call: ToolCall) -> Any:
+def wrapped(call: ToolCall) -> Any:
     """Arguments as an object, numbers as they were spelled; what is not an object is carried under a key of its own."""
     text = call.arguments.strip() or "{}"
     if call.kind == "custom":

@@ -51,7 +51,12 @@ Fields = dict[str, msgspec.Raw]
 TEXT = msgspec.json.Decoder(str)
 FLAG = msgspec.json.Decoder(bool)
 MODELED = frozenset(("contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "foldline"))
+CONFIG = frozenset(
+    "maxOutputTokens temperature topP topK stopSequences seed presencePenalty frequencyPenalty candidateCount"
+    " thinkingConfig responseMimeType responseSchema responseJsonSchema".split()
+)
 _SNAKE = re.compile(r"_([a-z0-9])")
+OWN_FILES = ("gs://", "https://generativelanguage.googleapis.com/")
 _CAMEL: dict[str, str] = {}
 
 
@@ -80,8 +85,19 @@ def decode(inbound: Inbound) -> Chat:
         framing=inbound.framing,
         native=Native(NAME, Envelope(raw, named, inbound.model, system, messages, mended)),
         options=options,
-        rest={name: value for name, value in fields.items() if name not in MODELED},
+        rest={name: value for name, value in fields.items() if name not in MODELED} | _unread(config, fields),
     )
+
+
+def _unread(config: dict[str, Any], fields: Fields) -> dict[str, Any]:
+    """What other formats cannot say of fields that are otherwise understood, by its path."""
+    rest = {f"generationConfig.{name}": value for name, value in config.items() if name not in CONFIG}
+    if config.get("responseMimeType", "text/plain") not in ("text/plain", "application/json"):
+        rest["generationConfig.responseMimeType"] = config["responseMimeType"]
+    if "toolConfig" in fields:
+        tool_config = camel_keys(as_object(read(fields["toolConfig"], ANYTHING, "toolConfig")))
+        rest |= {f"toolConfig.{name}": value for name, value in tool_config.items() if name != "functionCallingConfig"}
+    return rest
 
 
 def camel(name: str) -> str:
@@ -193,6 +209,8 @@ def _call(fields: Fields, signature: str, native: Native, where: str) -> ToolCal
     name = read(fields["name"], TEXT, f"{where}.functionCall.name") if "name" in fields else ""
     identity = read(fields["id"], TEXT, f"{where}.functionCall.id") if "id" in fields else ""
     arguments = compact(fields["args"]).decode() if "args" in fields else "{}"
+    if arguments.startswith('{"_raw":'):
+        arguments = unwrapped(arguments)
     return ToolCall(identity, name, "{}" if arguments == "null" else arguments, signature, native=native)
 
 
@@ -225,8 +243,24 @@ def _media(fields: Fields, native: Native, where: str) -> Media:
     def text(name: str) -> str:
         return read(fields[name], TEXT, f"{where}.{name}") if name in fields else ""
 
-    mime = text("mimeType")
-    return Media(media_kind(mime), mime, text("data"), text("fileUri"), name=text("displayName"), native=native)
+    mime, uri = text("mimeType"), text("fileUri")
+    own = uri.startswith(OWN_FILES)  # nobody but Google can read it
+    return Media(
+        media_kind(mime),
+        mime,
+        text("data"),
+        "" if own else uri,
+        uri if own else "",
+        text("displayName"),
+        native=native,
+    )
+
+
+def unwrapped(arguments: str) -> str:
+    """Arguments that were no JSON object, from under the key that carried them (see contents.wrapped)."""
+    fields = as_object(ANYTHING.decode(arguments))
+    raw = fields.get("_raw")
+    return raw if isinstance(raw, str) and len(fields) == 1 else arguments
 
 
 def media_kind(mime: str) -> MediaKind:
@@ -291,7 +325,9 @@ def from_openapi(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sampling(config: dict[str, Any], fields: Fields) -> Sampling:
-    tool_config = camel_keys(as_object(ANYTHING.decode(fields["toolConfig"]))) if "toolConfig" in fields else {}
+    tool_config = (
+        camel_keys(as_object(read(fields["toolConfig"], ANYTHING, "toolConfig"))) if "toolConfig" in fields else {}
+    )
     try:
         return Sampling(
             max_tokens=msgspec.convert(config.get("maxOutputTokens"), int | None, strict=False),

@@ -108,14 +108,15 @@ def _tool_config(chat: Chat, losses: list[Loss]) -> dict[str, Any] | None:
     if chat.sampling.parallel_tools is False:
         losses.append(Loss("parallel_tool_calls", "Gemini cannot be held to one call at a time."))
     choice = chat.sampling.tool_choice
+    strict = any(tool.strict for tool in chat.tools)
     if choice is None:
-        return None
+        return {"functionCallingConfig": {"mode": "VALIDATED"}} if strict else None
     mode = {"auto": "AUTO", "none": "NONE", "required": "ANY"}[choice.mode]
     config: dict[str, Any] = {"mode": mode}
     if choice.names:
         config["allowedFunctionNames"] = [legal(name) for name in choice.names]
-        if mode == "AUTO":
-            config["mode"] = "VALIDATED"  # names may be limited only with ANY or VALIDATED
+    if mode == "AUTO" and (choice.names or strict):  # names may be limited only with ANY or VALIDATED
+        config["mode"] = "VALIDATED"
     return {"functionCallingConfig": config}
 
 
@@ -123,6 +124,8 @@ def _generation_config(chat: Chat, model: str, losses: list[Loss]) -> dict[str, 
     s = chat.sampling
     if s.candidates and s.candidates > 1:
         raise ClientError("n: more than one answer per request is not supported. Ask for one.", param="n")
+    if len(s.stop) > 5:
+        losses.append(Loss("stop", "Only the first 5 stop sequences are sent."))
     config: dict[str, Any] = {
         "maxOutputTokens": s.max_tokens,
         "stopSequences": list(s.stop[:5]) or None,

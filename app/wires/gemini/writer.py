@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from app.chat.events import Event, Failed, Finished, Started, TextDelta, ThinkingDelta, ToolCalled, Usage
 from app.chat.model import Chat, ToolCall
 from app.chat.reply import Reply
 from app.errors import ProxyError
-from app.wires.envelope import RAW_FIELDS, encode
+from app.wires.envelope import encode
+from app.wires.gemini.contents import wrapped
 from app.wires.gemini.errors import error_object
 from app.wires.gemini.names import FINISH_OUT
 from app.wires.wire import Stamp
@@ -144,14 +143,7 @@ class AnswerWriter:
 
 def call_part(call: ToolCall) -> dict[str, Any]:
     """A call as a part; arguments that are no JSON object are carried under a key of their own."""
-    text = call.arguments.strip() or "{}"
-    arguments: Any
-    try:
-        RAW_FIELDS.decode(text)
-        arguments = msgspec.Raw(text.encode())
-    except (msgspec.DecodeError, RecursionError):
-        arguments = {"input" if call.kind == "custom" else "_raw": call.arguments}
-    return {"functionCall": {"id": call.id, "name": call.name, "args": arguments}}
+    return {"functionCall": {"id": call.id, "name": call.name, "args": wrapped(call)}}
 
 
 def usage_object(usage: Usage | None) -> dict[str, Any]:

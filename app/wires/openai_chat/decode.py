@@ -162,13 +162,24 @@ def _chat(envelope: Envelope) -> Chat:
         include_usage=bool((said.stream_options or {}).get("include_usage")),
         native=Native(NAME, envelope),
         options=said.foldline or {},
-        rest={name: value for name, value in fields.items() if name not in MODELED or _newer(name, said)},
+        rest={name: value for name, value in fields.items() if name not in MODELED or _unread(name, said)},
     )
 
 
-def _newer(name: str, said: SamplingFields) -> bool:
-    """A value that OpenAI may have added since: the provider judges it, other formats report it as lost."""
-    return name == "reasoning_effort" and said.reasoning_effort not in EFFORTS
+def _unread(name: str, said: SamplingFields) -> bool:
+    """A value that we do not know, such as one that OpenAI added since: its own provider judges it, others lose it."""
+    match name:
+        case "reasoning_effort":
+            return said.reasoning_effort is not None and said.reasoning_effort not in EFFORTS
+        case "response_format":
+            return (said.response_format or {}).get("type", "text") not in ("text", "json_object", "json_schema")
+        case "extra_body":
+            google = as_object((said.extra_body or {}).get("google"))
+            return bool((said.extra_body or {}).keys() - {"google"} or google.keys() - {"thinking_config"})
+        case "google":
+            return bool((said.google or {}).keys() - {"thinking_config"})
+        case _:
+            return False
 
 
 def _sampling_fields(fields: Mapping[str, msgspec.Raw]) -> SamplingFields:
@@ -182,7 +193,9 @@ def _sampling_fields(fields: Mapping[str, msgspec.Raw]) -> SamplingFields:
 
 
 def _messages(slices: Sequence[msgspec.Raw], said: Sequence[WireMessage], start: int) -> list[Message]:
-    return [_message(raw, message, start + index) for index, (raw, message) in enumerate(zip(slices, said, strict=True))]
+    return [
+        _message(raw, message, start + index) for index, (raw, message) in enumerate(zip(slices, said, strict=True))
+    ]
 
 
 def _message(raw: msgspec.Raw, message: WireMessage, index: int) -> Message:
