@@ -15,6 +15,7 @@ from app.simulator.mind.instances import instance
 TALKS: list[tuple[list[str], str]] = [
     (["hello"], "Hello!"),
     (["my name is Ada Lovelace", "ok", "what is my name?"], "Ada Lovelace"),
+    (["my name is Ada and I live in Kyoto", "ok", "what is my name?"], "Your name is Ada."),
     (["the code is HX-42.7, keep it.", "ok", "and now: what is the code?"], "HX-42.7"),
     (["the code is A1", "ok", "the code is B2", "ok", "what is the code?"], "B2"),
     (["remember: the blue door", "ok", "what did I ask you to remember?"], "the blue door"),

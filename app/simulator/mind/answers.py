@@ -20,6 +20,7 @@ _SUM = re.compile(
 _COUNT = re.compile(r"\bcount (?:the )?words\b[^:]*:\s*(.+)", re.IGNORECASE | re.DOTALL)
 _GREETING = re.compile(r"^\s*(?:(?:hello|hi|hey|good (?:morning|evening|day))\b|こんにちは|おはよう)", re.IGNORECASE)
 _SUMMARY_TOKENS = 700  # a summary's length where the request sets no cap
+_END = 2000  # characters at each end of the user's text in which a question is sought
 _LONGEST_RESULT = 4000  # characters of a tool's result that the answer repeats
 
 
@@ -75,9 +76,15 @@ def _spoken(talk: Talk, asked: str) -> str:
         return repeat[1].strip()
     if counted:
         return f"{_counted(len(counted[1].split()), 'word')}."
+    asked = _ends_of(asked)
     if re.search(r"\bhow many (?:messages|pictures|images)\b|\b(?:picture|image|photo)s?\b", asked, re.IGNORECASE):
         return _seen(talk)
     return _sum(asked) or facts.recalled(talk, asked) or _small_talk(talk, asked)
+
+
+def _ends_of(asked: str) -> str:
+    """A question stands at an end of what was asked: what lies between is a paste, and may be megabytes."""
+    return asked if len(asked) <= 2 * _END else f"{asked[:_END]}\n{asked[-_END:]}"
 
 
 def _seen(talk: Talk) -> str:

@@ -42,6 +42,7 @@ _DULL = frozenset(
         "by",
     )
 )
+_LOOKED_AT = 1000  # characters after a tool's name in which its argument is sought
 _LONGEST_PLAIN = 600  # characters: a longer text is a paste, and words in it are no wish for a tool
 
 
@@ -123,6 +124,7 @@ def _targets(asked: str) -> list[str]:
 
 
 def _filled(tool: Tool, text: str, talk: Talk) -> Call:
+    text = text[:_LOOKED_AT]
     quoted, path = _QUOTED.search(text), _PATH.search(text)
     target = quoted[1] if quoted else path[0] if path else next(iter(_targets(text)), text.strip(" ?!."))
     return _with_target(tool, target[:200], talk)

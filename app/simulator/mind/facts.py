@@ -17,9 +17,7 @@ _QUESTION = re.compile(
 )
 _JAPANESE_QUESTION = re.compile(r"([^\s、。]{1,30}?)は(?:何|なん|なに|どこ|誰|だれ|いくつ|いつ)")
 _VALUE = r"\s*(?:\b(?:is|are|was|means)\b|=|:)\s*(.{1,300}?)(?:[;!\n]|[.,](?:\s|$)|$)"
-_NAME_STATED = re.compile(
-    r"\b(?:my name is|i am called|call me)\s+([^\s.,;!?]+(?:\s+[A-Z][^\s.,;!?]*)*)", re.IGNORECASE
-)
+_NAME_STATED = re.compile(r"\b(?i:my name is|i am called|call me)\s+([^\s.,;!?]{1,80}(?: [A-Z][^\s.,;!?]{0,80}){0,3})")
 _REMEMBER = re.compile(r"\bremember(?:\s+that|\s*:)\s*(.{1,300}?)(?:[;!\n]|\.(?:\s|$)|$)", re.IGNORECASE)
 _ORDER_STANDS_IN = 1000  # characters at the beginning of a text
 _ORDERS_SUMMARY = re.compile(
@@ -29,7 +27,9 @@ _ORDERS_SUMMARY = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"[^.!?。！？\n]+(?:[.!?](?!\s|$)[^.!?。！？\n]+)*[.!?。！？]?")
-_CRITICAL = re.compile(r"https?://|\d{2,}|[\w.-]+/[\w./-]+|[A-Za-z]+[_-]?\d|\w_\w|(?<=[a-z,] )[A-Z][a-z]+|[A-Z]{2,}")
+_CRITICAL = re.compile(  # every branch is bounded, so that a long run of letters costs no more than its length
+    r"https?://|\d\d|(?<![\w.-])[\w.-]{1,200}/\w|[A-Za-z][_-]?\d|\w_\w|(?<=[a-z,] )[A-Z][a-z]|[A-Z]{2}"
+)
 
 
 def recalled(talk: Talk, asked: str) -> str | None:
