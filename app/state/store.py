@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -21,9 +19,8 @@ from app.state.guard import Away, GuardedLink
 from app.state.keys import EPOCH, EVERY_SESSION, INFO, MEMORY, SECRET, TURN_SECONDS, VERSION, Session, turn_field
 from app.state.lease import lease
 from app.state.link import Command, is_wrong_type, reason
+from app.state.secret import Secret
 from app.state.values import SessionInfo, Values
-
-_PAUSES = (0.5, 5.0)  # seconds between tries to reach a store that was away at the start
 
 # All that belongs to a session, in its own slot: the hash knows which turns have a record. Counts what was there.
 _FORGET = """if redis.call('TYPE', KEYS[1]).ok ~= 'hash' then return redis.call('DEL', KEYS[1]) end
@@ -61,7 +58,7 @@ class Store:
         *,
         ttl_seconds: float,
         values: Values,
-        secret: bytes,
+        secret: Secret,
         clock: Callable[[], float],
         cache: Cache,
     ) -> None:
@@ -72,8 +69,6 @@ class Store:
         self._clock = clock
         self._cache = cache
         self._secret = secret
-        self._tending: asyncio.Task[None] | None = None
-        self.secret_is_temporary = False
 
     @classmethod
     async def open(
@@ -104,22 +99,21 @@ class Store:
         """
         values = Values(make_seal(encryption_keys))
         link = await open_link(url, options={"timeout": timeout_seconds})
+        guarded = GuardedLink(link, timeout_seconds)
         store = cls(
-            GuardedLink(link, timeout_seconds),
+            guarded,
             ttl_seconds=ttl_seconds,
             values=values,
-            secret=secret.encode(),
+            secret=Secret(guarded, secret),
             clock=clock,
             cache=Cache(cache_bytes),
         )
-        await store._begin()
+        await store._secret.settle()
         return store
 
     async def close(self) -> None:
         """Close connections; stop an embedded server that is ours."""
-        if self._tending is not None:
-            self._tending.cancel()
-            await asyncio.gather(self._tending, return_exceptions=True)
+        await self._secret.close()
         await self._link.link.close()
 
     # ---- a turn
@@ -258,7 +252,12 @@ class Store:
 
     def secret(self) -> bytes:
         """What keys the tenant HMAC. While the store has never answered, a random one (`secret_is_temporary`)."""
-        return self._secret
+        return self._secret.value
+
+    @property
+    def secret_is_temporary(self) -> bool:
+        """Whether the store has yet to give the lasting secret."""
+        return self._secret.temporary
 
     async def status(self) -> str | None:
         """None if the store answers now; else what is wrong, fit for /readyz."""
@@ -365,33 +364,3 @@ class Store:
 
     def _unavailable(self, why: str) -> StateError:
         return StateError(f"the store cannot be used now ({why}); try again in a moment")
-
-    async def _begin(self) -> None:
-        wanted = not self._secret
-        if wanted:
-            self._secret, self.secret_is_temporary = os.urandom(32), True
-        if not await self._settled():
-            self._tending = asyncio.create_task(self._tend())
-
-    async def _tend(self) -> None:
-        """Try until the store has answered once, so that it is warm, and its secret is ours."""
-        pause = _PAUSES[0]
-        while True:
-            await asyncio.sleep(pause * random.uniform(0.5, 1))  # noqa: S311 - jitter, no secret
-            if await self._settled():
-                return
-            pause = min(pause * 2, _PAUSES[1])
-
-    async def _settled(self) -> bool:
-        """Whether the store has answered, and given its secret if we have none."""
-        if not self.secret_is_temporary:
-            return await self.status() is None
-        try:
-            # A read-only replica refuses the first and answers the second.
-            kept = (await self._link.trip(("SET", SECRET, self._secret, "NX"), ("GET", SECRET)))[1]
-        except Away:
-            return False
-        if not isinstance(kept, bytes) or not kept:
-            return False
-        self._secret, self.secret_is_temporary = kept, False
-        return True
