@@ -64,7 +64,7 @@ class Door:
         request = Request(wire, whole, headers, passed_on, tenant, request_id)
         turn = Turn(self.engine, request, exchange)
         try:
-            await _while_connected(turn, exchange, receive)
+            await _while_connected(turn, receive)
         finally:
             exchange.over()
             self.engine.observe(turn.details())
@@ -91,7 +91,7 @@ async def _refuse(exchange: Exchange, incoming: Incoming, problem: Problem, requ
     await exchange.end()
 
 
-async def _while_connected(turn: Turn, exchange: Exchange, receive: Receive) -> None:
+async def _while_connected(turn: Turn, receive: Receive) -> None:
     """Run the turn, and end it as soon as the client is gone."""
     task = asyncio.current_task()
     assert task is not None  # noqa: S101 (an ASGI application always runs in one)
@@ -108,11 +108,9 @@ async def _while_connected(turn: Turn, exchange: Exchange, receive: Receive) -> 
     try:
         await turn.run()
     except asyncio.CancelledError:
-        if gone:
-            task.uncancel()
-            return
-        await _say_farewell(turn, exchange)
-        raise
+        task.uncancel()  # answered for here: the task has nothing left to do, and a server logs what escapes as a fault
+        if not gone:
+            await _say_farewell(turn)
     finally:
         watcher.remove_done_callback(left)
         watcher.cancel()
@@ -123,7 +121,7 @@ async def _disconnect(receive: Receive) -> None:
         pass
 
 
-async def _say_farewell(turn: Turn, exchange: Exchange) -> None:
+async def _say_farewell(turn: Turn) -> None:
     """The server shuts down and cannot wait any longer: the client gets an error event, not a silent end."""
     turn.outcome = "cut"
     error = UpstreamError(
