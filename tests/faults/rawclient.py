@@ -82,7 +82,11 @@ class Client:
         if receive_buffer:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         sock.setblocking(False)
-        await asyncio.get_running_loop().sock_connect(sock, (where.hostname, where.port))
+        try:
+            await asyncio.get_running_loop().sock_connect(sock, (where.hostname, where.port))
+        except OSError:
+            sock.close()
+            raise
         return cls(*await asyncio.open_connection(sock=sock, limit=receive_buffer or 2**16))
 
     async def __aenter__(self) -> Self:

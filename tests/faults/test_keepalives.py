@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -52,9 +53,8 @@ async def test_the_official_gemini_sdk_reads_a_stream_kept_alive(lively: Pair) -
 
     lively.provider.script = late
     options = genai.types.HttpOptions(base_url=lively.url)
-    client = genai.Client(api_key="lab", http_options=options)
-    ask = client.aio.models.generate_content_stream  # pyright: ignore[reportUnknownMemberType] (PIL's types are missing)
-    stream = await ask(model="gemini-x", contents="hello")
+    client: Any = genai.Client(api_key="lab", http_options=options)  # its types want PIL's
+    stream = await client.aio.models.generate_content_stream(model="gemini-x", contents="hello")
     assert "".join([chunk.text or "" async for chunk in stream]) == "hi."
     await client.aio.aclose()
     client.close()

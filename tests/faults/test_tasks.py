@@ -1,0 +1,75 @@
+"""Inside one process: no task outlives its turn, and a request body that never comes has a deadline."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import pytest
+import uvicorn
+
+import app.web.body
+from app.main import create_app
+from app.settings import Settings
+from tests.faults.rawclient import CHAT, GEMINI, GEMINI_STREAM, Client, ask, gemini_body, openai_body, request
+from tests.faults.rawserver import Peer, delta, raw_server, says_hi, says_nothing
+from tests.faults.serving import toward, until
+
+
+@asynccontextmanager
+async def served(provider: str) -> AsyncGenerator[str]:
+    """Foldline on this very event loop; its URL."""
+    app = create_app(Settings(redis_url="memory://", **toward(provider)))  # pyright: ignore[reportArgumentType] (validated from text)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = uvicorn.Server(uvicorn.Config(app, http="httptools", ws="none", log_config=None))
+        task = asyncio.create_task(server.serve(sockets=[listener]))
+        await until(lambda: server.started, "it serves", 20)
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            await task
+
+
+async def test_no_task_outlives_its_turn_however_it_ended() -> None:
+    async def begins(peer: Peer) -> None:
+        await peer.stream(delta("one"))
+
+    async def breaks(peer: Peer) -> None:
+        await peer.stream(delta("one"))
+        peer.reset()
+
+    async with raw_server(says_hi) as provider, served(provider.url) as url:
+        await ask(url, CHAT, openai_body(True))  # what lives long is there now
+        await until(lambda: not provider.connections[0].tasks or provider.connections[0].tasks[-1].done(), "it rests")
+        at_rest = len(asyncio.all_tasks())
+        for script in (says_hi, says_nothing, begins, breaks):
+            provider.script = script
+            for path, body in (
+                (CHAT, openai_body(True)),
+                (CHAT, openai_body()),
+                (GEMINI_STREAM, gemini_body()),
+                (GEMINI, gemini_body()),
+            ):
+                async with await Client.to(url) as client:
+                    await client.post(path, body)
+                    await asyncio.sleep(0.05)
+        await until(lambda: len(asyncio.all_tasks()) <= at_rest, f"{len(asyncio.all_tasks())} tasks, {at_rest} at rest")
+
+
+@pytest.mark.parametrize("sent", [0, 20], ids=["nothing of it", "a part of it"])
+@pytest.mark.parametrize("path", [CHAT, GEMINI])
+async def test_a_body_that_does_not_come_is_waited_for_so_long_and_no_longer(
+    monkeypatch: pytest.MonkeyPatch, path: str, sent: int
+) -> None:
+    monkeypatch.setattr(app.web.body, "SLOWEST", 0.2)
+    monkeypatch.setattr(app.web.body, "LINGER", 0.2)
+    async with raw_server(says_hi) as provider, served(provider.url) as url, await Client.to(url) as client:
+        head, _, body = request(path, openai_body()).partition(b"\r\n\r\n")
+        await client.send(head + b"\r\n\r\n" + body[:sent])
+        answer = await client.answer()
+        assert answer.status == 408
+        assert "in time" in answer.error["message"]
+        assert provider.asked == []
