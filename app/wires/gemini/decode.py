@@ -131,7 +131,8 @@ def _contents(raw: msgspec.Raw) -> tuple[Message, ...]:
 
 
 def _identified(messages: Iterable[Message]) -> Iterable[Message]:
-    """Calls and results without ids (older models give none) get matching ones, by name and order.
+    """Calls and results without ids get matching ones, by name and order: older models give none, and Google's own SDK
+    answers a call that has an id without saying it.
 
     The natives keep none. A model turn may stand in several contents: its calls wait together.
     """
@@ -142,6 +143,8 @@ def _identified(messages: Iterable[Message]) -> Iterable[Message]:
             waiting = []
         speaking = message.role == "assistant"
         if all(part.id for part in message.calls) and all(part.call_id for part in message.results):
+            answered = {part.call_id for part in message.results}
+            waiting = [call for call in (*waiting, *message.calls) if call.id not in answered]
             yield message
         else:
             parts = tuple(
@@ -151,19 +154,23 @@ def _identified(messages: Iterable[Message]) -> Iterable[Message]:
 
 
 def _named_part(part: Part, identity: str, waiting: list[ToolCall]) -> Part:
-    if isinstance(part, ToolCall) and not part.id:
-        call = ToolCall(identity, part.name, part.arguments, part.signature, part.kind, part.native)
+    if isinstance(part, ToolCall):
+        call = part
+        if not part.id:
+            call = ToolCall(identity, part.name, part.arguments, part.signature, part.kind, part.native)
         waiting.append(call)
         return call
-    if isinstance(part, ToolResult) and not part.call_id:
+    if isinstance(part, ToolResult):
         return _paired(part, waiting)
     return part
 
 
 def _paired(result: ToolResult, waiting: list[ToolCall]) -> ToolResult:
     for position, call in enumerate(waiting):
-        if call.name == result.name:
+        if call.id == result.call_id or (not result.call_id and call.name == result.name):
             del waiting[position]
+            if result.call_id:
+                return result
             return ToolResult(call.id, result.content, result.name, result.is_error, result.native)
     return result
 
