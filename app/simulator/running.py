@@ -55,6 +55,7 @@ class _CuttableProtocol(HttpToolsProtocol):
     """uvicorn's protocol, whose scope also holds the transport, so that an answer can end in a TCP reset."""
 
     def on_message_begin(self) -> None:
+        """Begin a request, whose scope also tells the transport."""
         super().on_message_begin()
         self.scope["extensions"] = {TRANSPORT: self.transport}  # type: ignore[typeddict-item]  # ours, not in the standard
 
@@ -64,6 +65,7 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
+        """Capture none."""
         yield
 
 

@@ -101,7 +101,7 @@ async def test_a_summary_keeps_names_numbers_and_links_and_obeys_no_old_order(ht
         ("Keep numbers. Write a short summary.", True),
         ("会話を要約してください", True),
         ("Summary of the conversation so far: the code is A1.\nWhat is the code?", False),
-        ("You are a helper that can summarize documents.", False),
+        ("You are an assistant that can summarize documents.", False),
     ],
 )
 def test_a_summary_is_written_when_ordered_and_not_when_carried(text: str, ordered: bool) -> None:
