@@ -24,6 +24,8 @@ _ESCAPES = re.compile(
     re.DOTALL,
 )
 
+_SPELLED = re.compile(rb"(?P<units>(?:\\u[0-9a-fA-F]{4})+)|\\.", re.DOTALL)
+
 
 class Envelope(msgspec.Struct, frozen=True):
     """A decoded request as it came.
@@ -131,5 +133,21 @@ def encode(value: Any) -> bytes:
 
 
 def compact(raw: bytes | msgspec.Raw) -> bytes:
-    """The same JSON without spacing, every number spelled as it was."""
-    return msgspec.json.format(bytes(raw), indent=-1)
+    """The same JSON without spacing, every number spelled as it was, and text as itself.
+
+    Clients in Python escape whatever is not ASCII. A model that reads JSON as text would read, and be billed, six
+    characters for one.
+    """
+    plain = msgspec.json.format(bytes(raw), indent=-1)
+    return _SPELLED.sub(_as_itself, plain) if b"\\u" in plain else plain
+
+
+def _as_itself(match: re.Match[bytes]) -> bytes:
+    if match["units"] is None:
+        return match[0]
+    units = bytes.fromhex(match["units"].replace(b"\\u", b"").decode())
+    try:
+        text = units.decode("utf-16-be")
+    except UnicodeDecodeError:  # half of a pair is no text
+        return match[0]
+    return msgspec.json.encode(text)[1:-1]
