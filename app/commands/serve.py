@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import functools
 import math
+import multiprocessing
 import os
 import signal
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
     from app.settings import Settings
 
-APP = "app.main:create_app"
+WORKER = "app.commands.serve:worker"
 KEEP_ALIVE = 75
 """Seconds that an idle client connection stays open: longer than the SDKs' pools keep theirs."""
 
@@ -89,7 +91,26 @@ def _run_workers(settings: Settings, listener: socket.socket) -> None:
     values["redis_url"] = settings.redis_url.get_secret_value()
     values |= {"simulator_url": settings.simulator_url} if settings.simulator_url else {}
     os.environ.update({f"FOLDLINE_{name.upper()}": value for name, value in values.items()})
-    Multiprocess(_config(settings, APP), sockets=[listener]).run()
+    Multiprocess(_config(settings, WORKER), sockets=[listener]).run()
+
+
+def worker() -> object:
+    """The app of one of several workers.
+
+    It ends with the process that started it, even if that was killed: nobody would be left to stop it, and it would hold
+    the port.
+    """
+    from app.main import create_app
+
+    threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
+    return create_app()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _config(settings: Settings, app: object) -> uvicorn.Config:

@@ -92,9 +92,10 @@ async def test_without_open_streams_it_ends_at_once(tmp_path: Path) -> None:
             assert time.monotonic() - began < 5
 
 
-async def test_a_killed_foldline_leaves_no_orphan_and_no_turn_is_lost() -> None:
+@pytest.mark.parametrize("workers", ["1", "2"])
+async def test_a_killed_foldline_leaves_no_orphan_and_no_turn_is_lost(workers: str) -> None:
     with short_directory() as place:
-        settings = {"redis_url": f"embedded://{place}/s"}
+        settings = {"redis_url": f"embedded://{place}/s", "workers": workers}
         async with between(place, says_hi, **settings) as (foldline, provider):
             turn = (await ask(foldline.url, CHAT, openai_body(True))).headers["x-foldline-turn"]
             started = foldline.children
