@@ -116,6 +116,12 @@ def start_refusal(settings: Settings) -> str:
     """The first contradiction among settings that are each right on their own."""
     upstreams = every_upstream(settings)
     store = settings.redis_url.get_secret_value()
+    for name, value, served in (
+        ("GEMINI_API", settings.gemini_api, "generate"),
+        ("OPENAI_API", settings.openai_api, "chat"),
+    ):
+        if value != served:
+            return f"{name}={value} is not in this release: set {name}={served}, or leave it unset."
     for number, route in enumerate(settings.routes, 1):
         if route.upstream not in upstreams:
             mend = did_you_mean(route.upstream, [*upstreams])

@@ -116,10 +116,10 @@ class Settings(BaseSettings):
         default=False, description="Lets a server that holds provider keys listen beyond loopback without API_KEYS."
     )
     gemini_api: Annotated[Literal["interactions", "generate"], BeforeValidator(choice("interactions", "generate"))] = (
-        Field(default="interactions", description="The Gemini API that is spoken upstream.")
+        Field(default="generate", description="The Gemini API that is spoken upstream: generate, in this release.")
     )
     openai_api: Annotated[Literal["chat", "responses"], BeforeValidator(choice("chat", "responses"))] = Field(
-        default="chat", description="The OpenAI API that is spoken upstream."
+        default="chat", description="The OpenAI API that is spoken upstream: chat, in this release."
     )
     profile: Annotated[Literal["auto", "chat", "agent"], BeforeValidator(choice("auto", "chat", "agent"))] = Field(
         default="auto", description="Which defaults a request gets; auto means agent if it carries tools, else chat."
