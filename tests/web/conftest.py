@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator
+from typing import Any
 
 import httpx2
 import openai
@@ -11,6 +12,9 @@ from google import genai
 from google.genai import types
 
 from tests.running import Proxy
+
+Google = Any
+"""Google's client. Its own types name PIL, which is not installed, so that strict checking knows none of its calls."""
 
 PROVIDERS = ("gpt-4.1", "gemini-3-flash-preview")
 """A model of each side of the simulator: the client's own format goes through, and it is translated."""
@@ -41,7 +45,7 @@ def sync_chat(proxy: Proxy, key: str) -> Generator[openai.OpenAI]:
 
 
 @pytest.fixture
-async def gemini(proxy: Proxy, key: str) -> AsyncGenerator[genai.Client]:
+async def gemini(proxy: Proxy, key: str) -> AsyncGenerator[Google]:
     """Google's SDK, over httpx2: with aiohttp it warns of its own use of that, and warnings are errors here."""
     with httpx2.Client(verify=False, trust_env=False) as plain:
         async with httpx2.AsyncClient(verify=False, trust_env=False) as plain_async:

@@ -12,6 +12,7 @@ from google import genai
 from app.settings import Route, UpstreamTable
 from app.simulator.running import Running
 from tests.running import Proxy, StartFoldline
+from tests.web.conftest import Google
 
 GEMINI = "gemini-3-flash-preview"
 OPERATORS = {"openai_api_key": "operators-1", "gemini_api_key": "operators-2"}
@@ -38,7 +39,7 @@ async def test_openai_s_sdk_lists_the_models_of_every_provider(foldline: StartFo
 
 async def test_google_s_sdk_lists_the_models_of_every_provider(foldline: StartFoldline, key: str) -> None:
     async with foldline(**OPERATORS) as proxy:
-        client = genai.Client(api_key=key, http_options={"base_url": proxy.url})
+        client: Google = genai.Client(api_key=key, http_options={"base_url": proxy.url})
         listed = await asyncio.to_thread(lambda: {model.name: model for model in client.models.list()})
         client.close()
 
@@ -62,7 +63,7 @@ async def test_a_client_s_own_key_is_shown_to_the_provider_that_it_is_for_and_no
 
 
 async def test_both_sdks_get_single_models_of_either_provider(
-    chat: openai.AsyncOpenAI, gemini: genai.Client, model: str
+    chat: openai.AsyncOpenAI, gemini: Google, model: str
 ) -> None:
     assert (await chat.models.retrieve(model)).id == model
     assert (await gemini.aio.models.get(model=model)).name == f"models/{model}"
@@ -73,7 +74,7 @@ async def test_a_model_that_its_provider_has_but_does_not_list_is_found(chat: op
 
 
 async def test_a_model_that_nobody_has_is_not_found_in_the_asker_s_words(
-    chat: openai.AsyncOpenAI, gemini: genai.Client
+    chat: openai.AsyncOpenAI, gemini: Google
 ) -> None:
     with pytest.raises(openai.NotFoundError) as refused:
         await chat.models.retrieve("no-such-model")
