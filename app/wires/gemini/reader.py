@@ -119,6 +119,9 @@ class _Answer:
         if body.usage_metadata:
             self._usage = _usage(body.usage_metadata, native)
             events.append(self._usage)
+        if self._finish == "malformed_call":  # said at once, while nothing of this answer has gone out
+            words = f"The model made a tool call that cannot be used ({self._words}). Send the request again."
+            events.append(Failed(UpstreamError(words, kind="upstream_failed", code=self._words)))
         return events
 
     def _parts(self, raws: Iterable[msgspec.Raw], native: Native | None) -> Iterable[Event]:
@@ -165,12 +168,9 @@ class _Answer:
             self._plain = ""
 
     def finish(self) -> list[Event]:
-        """The closing events; Failed if the answer has no end, or if what the model made is no answer."""
+        """The closing events; Failed if the answer has no end."""
         if self._finish is None:
             return [Failed(UpstreamError("Gemini's answer broke off before its end. Send the request again."))]
-        if self._finish == "malformed_call":
-            words = f"The model made a tool call that cannot be used ({self._words}). Send the request again."
-            return [Failed(UpstreamError(words, kind="upstream_failed", code=self._words))]
         return [Finished("tool_calls" if self._calls and self._finish == "stop" else self._finish)]
 
     def sealed(self) -> bytes:
