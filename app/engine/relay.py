@@ -44,14 +44,13 @@ class Relay:
 
     async def run(self) -> None:
         """Until the answer is complete. Raises UpstreamError if it breaks, whether or not bytes went out before."""
-        stream = self.turn.chat.stream
-        if not self._same or self._streamed != (stream and self.turn.chat.framing == "sse"):
-            if self._same and stream and self.turn.chat.framing == "array" and not self._streamed:
-                await self._pass_array()
-            else:
-                await self._translate()
-        elif stream:
+        chat = self.turn.chat
+        if not self._same or self._streamed != (chat.stream and chat.framing == "sse"):
+            await self._translate()
+        elif self._streamed:
             await self._pass_stream()
+        elif chat.stream:
+            await self._pass_array()
         else:
             await self._pass_whole()
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.conftest import Pair
-from tests.faults.rawclient import CHAT, GEMINI, GEMINI_STREAM, Answer, ask, gemini_body, openai_body
+from tests.faults.rawclient import CHAT, GEMINI, GEMINI_STREAM, Answer, Client, ask, gemini_body, openai_body
 from tests.faults.rawserver import (
     END,
     GEMINI_END,
@@ -353,3 +353,56 @@ async def test_a_stream_cut_into_single_bytes_arrives_byte_for_byte(
     answer = await ask(patient.url, path, body)
     assert answer.complete
     assert answer.body == whole
+
+
+ARRAY = b"HTTP/1.1 200 OK\r\ncontent-type: application/json; charset=UTF-8\r\ntransfer-encoding: chunked\r\n\r\n"
+ELEMENT = gemini_delta("one").removeprefix(b"data: ").strip()
+
+
+@pytest.mark.parametrize(
+    "said", [b"[" + ELEMENT, b"[" + ELEMENT + b"\n,\r\n"], ids=["after an element", "after a comma"]
+)
+async def test_a_json_array_that_breaks_off_ends_with_an_error_as_its_last_element(patient: Pair, said: bytes) -> None:
+    async def breaks(peer: Peer) -> None:
+        await peer.say(ARRAY, chunk(said))
+        await asyncio.sleep(0.05)
+        peer.reset()
+
+    patient.provider.script = breaks
+    answer = await ask(patient.url, GEMINI_STREAM.partition("?")[0], gemini_body())
+    assert not answer.complete
+    first, last = json.loads(answer.body)
+    assert first == json.loads(ELEMENT)
+    assert last["error"]["code"] == 502
+
+
+async def test_a_json_array_arrives_element_by_element(patient: Pair) -> None:
+    first, last = b"[" + ELEMENT, b"\n,\r\n" + GEMINI_END.removeprefix(b"data: ").strip() + b"]"
+    go_on = asyncio.Event()
+
+    async def waits(peer: Peer) -> None:
+        await peer.say(ARRAY, chunk(first))
+        await go_on.wait()
+        await peer.say(chunk(last), b"0\r\n\r\n")
+
+    patient.provider.script = waits
+    async with await Client.to(patient.url) as client:
+        await client.post(GEMINI_STREAM.partition("?")[0], gemini_body())
+        await client.head()
+        await client.until(first)
+        go_on.set()
+        answer = await client.rest()
+    assert answer.complete
+    assert answer.body == first + last
+
+
+async def test_a_json_array_that_breaks_off_inside_an_element_is_cut(patient: Pair) -> None:
+    async def breaks(peer: Peer) -> None:
+        await peer.say(ARRAY, chunk(b"[" + ELEMENT + b',{"candi'))
+        await asyncio.sleep(0.05)
+        peer.reset()
+
+    patient.provider.script = breaks
+    answer = await ask(patient.url, GEMINI_STREAM.partition("?")[0], gemini_body())
+    assert not answer.complete
+    assert answer.body == b"[" + ELEMENT + b',{"candi'
