@@ -97,8 +97,8 @@ def _run_workers(settings: Settings, listener: socket.socket) -> None:
 def worker() -> object:
     """The app of one of several workers.
 
-    It ends with the process that started it, even if that was killed: nobody would be left to stop it, and it would hold
-    the port.
+    It ends with the process that started it, even if that was killed: nobody would be left to stop it, and it would
+    hold the port.
     """
     from app.main import create_app
 

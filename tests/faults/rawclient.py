@@ -198,3 +198,13 @@ async def get(url: str, path: str) -> Answer:
     async with await Client.to(url) as client:
         await client.send(f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n".encode())
         return await client.answer()
+
+
+def is_refused(answer: Answer, status: int, *words: str) -> bool:
+    """Whether it is this status with an error object that holds the words."""
+    assert answer.status == status, (answer.status, answer.body[:300])
+    assert answer.complete
+    message = answer.error["message"]
+    for word in words:
+        assert word in message, message
+    return True
