@@ -26,7 +26,7 @@ Key = tuple[bytes, str, int, bytes]
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """A chat as it was read, with the address of each of its messages and the chain where it ended."""
+    """A chat as it was read, with the address of each message but the last, and the chain before that one."""
 
     chat: Chat
     addresses: tuple[bytes, ...]
@@ -34,11 +34,11 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 class Memo:
-    """The chats of one process."""
+    """The chats of one process. `size` is what is kept, in bytes of request heads."""
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
-        self._size = 0
+        self.size = 0
         self._entries: OrderedDict[Key, list[tuple[Head, Seen]]] = OrderedDict()
 
     def find(self, tenant: bytes, wire: str, body: bytes) -> Seen | None:
@@ -66,24 +66,30 @@ class Memo:
         key = _key(tenant, wire, head)
         entries = self._entries.setdefault(key, [])
         entries.insert(0, (head, seen))
-        self._size += len(head.raw)
+        self.size += len(head.raw)
         self._entries.move_to_end(key)
         for old, _ in entries[ALIKE:]:
-            self._size -= len(old.raw)
+            self.size -= len(old.raw)
         del entries[ALIKE:]
-        while self._size > self._limit:
+        while self.size > self._limit:
             _, gone = self._entries.popitem(last=False)
-            self._size -= sum(len(old.raw) for old, _ in gone)
+            self.size -= sum(len(old.raw) for old, _ in gone)
 
     def _drop(self, key: Key, head: Head) -> None:
         entries = self._entries.get(key, [])
         for position, (other, _) in enumerate(entries):
             if other is head:
-                self._size -= len(head.raw)
+                self.size -= len(head.raw)
                 del entries[position]
                 break
         if not entries:
             self._entries.pop(key, None)
+
+
+def goes_on(chat: Chat, seen: Seen) -> bool:
+    """Whether `chat` was read on from `seen`: its first messages are then the very same objects."""
+    count = len(seen.addresses)
+    return len(chat.messages) >= count and chat.messages[count - 1] is seen.chat.messages[count - 1]
 
 
 def _head(seen: Seen) -> Head | None:

@@ -74,8 +74,9 @@ def _clean(value: bytes) -> str:
 
 def _in_body(rest: Mapping[str, Any]) -> str:
     """`session_id`, `metadata.session_id`, and Claude Code's `metadata.user_id`, which is JSON text."""
-    if "session_id" in rest and (said := _text(rest["session_id"])):
-        return said
+    for name in ("session_id", "sessionId"):  # proto-JSON knows both spellings
+        if name in rest and (said := _text(rest[name])):
+            return said
     if "metadata" not in rest:
         return ""
     try:

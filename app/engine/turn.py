@@ -18,7 +18,7 @@ from app.context.known import Checkpoint, Known
 from app.context.plan import Decision, Plan, plan
 from app.context.policy import policy_of
 from app.engine.engine import Engine
-from app.engine.memo import Seen
+from app.engine.memo import Seen, goes_on
 from app.engine.relay import Relay
 from app.engine.sending import Sender, Sent
 from app.engine.sessions import session_of
@@ -152,14 +152,14 @@ class Turn:
         request, memo = self.request, self.engine.memo
         seen = memo.find(request.tenant, request.wire.name, request.inbound.body)
         self.chat = chat = request.wire.decode(request.inbound, seen.chat if seen else None)
-        known = seen.chat.messages if seen else ()
-        if seen and known and len(chat.messages) >= len(known) and chat.messages[len(known) - 1] is known[-1]:
-            self._chain = seen.chain.copy()
-            addresses = (*seen.addresses, *map(self._chain.extend, chat.messages[len(known) :]))
-        else:
-            addresses = tuple(map(self._chain.extend, chat.messages))
+        addresses: tuple[bytes, ...] = ()
+        if seen and goes_on(chat, seen):
+            self._chain, addresses = seen.chain.copy(), seen.addresses
+        addresses += tuple(map(self._chain.extend, chat.messages[len(addresses) : -1]))
+        before_last = Seen(chat, addresses, self._chain.copy())
+        addresses += tuple(map(self._chain.extend, chat.messages[len(addresses) :]))
         if len(request.inbound.body) >= WORTH_IT:
-            memo.keep(request.tenant, request.wire.name, Seen(chat, addresses, self._chain.copy()), seen)
+            memo.keep(request.tenant, request.wire.name, before_last, seen)
         return chat, addresses
 
     def _by_message(self) -> dict[int, Checkpoint]:

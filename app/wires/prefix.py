@@ -1,8 +1,9 @@
 """Reading only what is new: a client that sends its whole chat again begins with the bytes that it sent before.
 
-A `Head` keeps a body up to the end of its last message. If the next body begins with those very bytes, only the rest is
-parsed; the messages read before stand for the rest of it. A cache of work, never of truth: where anything is unusual the
-body is read whole.
+A `Head` keeps a body up to its last message. If the next body begins with those very bytes, only the rest is parsed; the
+messages read before stand for the rest of it. Without the last message, because clients touch that one up: marks for the
+provider's cache and reminders move on with the newest message. A cache of work, never of truth: where anything is unusual
+the body is read whole.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ WORTH_IT = 4096
 
 
 class Head(msgspec.Struct, frozen=True):
-    """A body up to and with its last message.
+    """A body up to its last message, the comma before it left out.
 
     Args:
         raw: those bytes.
@@ -37,8 +38,11 @@ class Rest(msgspec.Struct, frozen=True):
     head: Head
 
 
-def head_of(body: bytes, listed: msgspec.Raw, key: str) -> Head | None:
-    """The head of a body whose field `key` holds the raw list `listed`; None if it is not worth keeping."""
+def head_of(body: bytes, listed: msgspec.Raw, last: msgspec.Raw, key: str) -> Head | None:
+    """The head of a body whose field `key` holds the raw list `listed`, which ends with `last`.
+
+    None if it is not worth keeping.
+    """
     if len(body) < WORTH_IT:
         return None
     raw = bytes(listed)
@@ -53,7 +57,7 @@ def head_of(body: bytes, listed: msgspec.Raw, key: str) -> Head | None:
         return None
     if bytes(lead.pop(key, b"")) != b"0":
         return None
-    return Head(body[: start + _end(raw)], lead)
+    return Head(_before_last(body, start + _end(raw), last), lead)
 
 
 def resume(body: bytes, head: Head, key: str) -> Rest | None:
@@ -70,10 +74,15 @@ def resume(body: bytes, head: Head, key: str) -> Rest | None:
         slices = RAW_LIST.decode(listed)
     except (msgspec.DecodeError, RecursionError):
         return None
-    if not slices or bytes(slices[0]) != b"0":  # the field stands there twice
+    if len(slices) < 2 or bytes(slices[0]) != b"0":  # nothing new, or the field stands there twice
         return None
     end = len(head.raw) - len(b"[0") + _end(listed)
-    return Rest({**head.lead, **fields}, tuple(slices[1:]), Head(body[:end], head.lead))
+    return Rest({**head.lead, **fields}, tuple(slices[1:]), Head(_before_last(body, end, slices[-1]), head.lead))
+
+
+def _before_last(body: bytes, end: int, last: msgspec.Raw) -> bytes:
+    """The body up to its last message, which ends at `end`."""
+    return body[: end - len(bytes(last))].rstrip(b" \t\r\n,")
 
 
 def _end(listed: bytes) -> int:

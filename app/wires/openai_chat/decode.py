@@ -123,7 +123,7 @@ def decode(inbound: Inbound, before: Chat | None = None) -> Chat:
     everything = _messages(slices, read(listed, MESSAGES, "messages"), 0)
     start = next((i for i, message in enumerate(everything) if message.role != "system"), len(everything))
     system, messages = tuple(everything[:start]), tuple(everything[start:])
-    head = head_of(raw, listed, "messages") if messages and not mended else None
+    head = head_of(raw, listed, slices[-1], "messages") if len(messages) > 1 and not mended else None
     return _chat(Envelope(raw, fields, _model(fields), system, messages, mended, head))
 
 
@@ -134,12 +134,13 @@ def _resumed(body: bytes, before: Chat | None) -> Chat | None:
     rest = resume(body, envelope.head, "messages")
     if rest is None:
         return None
-    count = len(envelope.system) + len(envelope.messages)
+    known = envelope.messages[:-1]
+    count = len(envelope.system) + len(known)
     try:
         new = _messages(rest.slices, [MESSAGE.decode(slice_) for slice_ in rest.slices], count)
     except msgspec.DecodeError:  # reading it whole finds it again, and names its place
         return None
-    messages = (*envelope.messages, *new)
+    messages = (*known, *new)
     return _chat(Envelope(body, rest.fields, _model(rest.fields), envelope.system, messages, False, rest.head))
 
 
