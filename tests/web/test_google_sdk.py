@@ -94,7 +94,7 @@ async def test_the_sdk_runs_python_functions_as_tools_by_itself(gemini: Google, 
 
 async def test_a_call_and_its_result_by_hand(gemini: Google, sim: Running, model: str) -> None:
     config = types.GenerateContentConfig(tools=[WEATHER], automatic_function_calling=NO_LOOP)
-    contents: list[types.ContentUnion] = [
+    contents: list[types.Content] = [
         types.Content(role="user", parts=[types.Part(text="What is the weather in Bodø?")])
     ]
     asked = await gemini.aio.models.generate_content(model=model, contents=contents, config=config)

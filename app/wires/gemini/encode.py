@@ -25,15 +25,20 @@ NO_MINIMAL = ("gemini-3.8-flash", "gemini-3.7-flash", "gemini-3.1-pro", "gemini-
 """Models that answer 400 to thinkingLevel minimal (https://ai.google.dev/gemini-api/docs/thinking)."""
 
 
-def path(model: str, stream: bool) -> str:
-    """Below the base URL and its version. A model may be given as `models/x` or `tunedModels/x`."""
+def path(model: str, stream: bool, framing: str = "sse") -> str:
+    """Below the base URL and its version. A model may be given as `models/x` or `tunedModels/x`.
+
+    A client that wants its stream as a JSON array (`framing`) has Gemini's own array passed on.
+    """
     name = model if "/" in model else f"models/{model}"
-    return f"/{name}:streamGenerateContent?alt=sse" if stream else f"/{name}:generateContent"
+    if not stream:
+        return f"/{name}:generateContent"
+    return f"/{name}:streamGenerateContent" + ("?alt=sse" if framing == "sse" else "")
 
 
 def encode(chat: Chat, target: Target) -> Outbound:
     """The request. Raises ClientError for content that Gemini cannot take at all."""
-    where = path(target.model, chat.stream)
+    where = path(target.model, chat.stream, chat.framing)
     envelope = chat.native.body if chat.native and chat.native.wire == NAME else None
     if not isinstance(envelope, Envelope):
         return _anew(chat, target, where)
