@@ -5,7 +5,8 @@ and its results. Mended before every turn, and said in the plan:
 
 - a call without a result gets one that says it was interrupted;
 - a result that comes late is moved up to its call;
-- a result without a call becomes words of the user.
+- a result without a call becomes words of the user;
+- an assistant message between calls and their results becomes part of the message that calls.
 """
 
 from __future__ import annotations
@@ -54,14 +55,24 @@ class _Mender:
             if message.role == "assistant":
                 if not speaking:
                     self._settle(index)
-                self._out.append(message)
-                self._open.extend(message.calls)
+                self._speak(index, message, speaking)
                 speaking = True
             else:
                 self._hear(index, message)
                 speaking = False
         self._settle(len(self._messages))
         return tuple(self._out)
+
+    def _speak(self, index: int, message: Message, speaking: bool) -> None:
+        """More of a turn that has called already is joined to the calls: their results must stand directly behind."""
+        self._open.extend(message.calls)
+        if not (speaking and self._out[-1].calls):
+            self._out.append(message)
+            return
+        said = tuple(part for part in message.parts if not isinstance(part, Text) or part.text)
+        if said:
+            self._out[-1] = self._out[-1].edited((*self._out[-1].parts, *said))
+        self.losses.append(Loss(f"messages[{index}]", "An assistant message behind tool calls was joined to them."))
 
     def _hear(self, index: int, message: Message) -> None:
         kept: list[Part] = []
