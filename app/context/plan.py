@@ -1,7 +1,7 @@
 """A plan is data: the chat to send, one decision a step with its reason, what still has to be made, what was lost.
 
-`plan` runs the steps of app.context.steps in order. A step is a pure function (Draft, Known, Policy) → Draft; it never sees a wire, a client or
-a clock. The report, the dry run, the response header and the tests all read the same Plan.
+`plan` runs the steps of app.context.steps in order. A step is a pure function (Draft, Known, Policy) → Draft; it never
+sees a wire, a client or a clock. The report, the dry run, the response header and the tests all read the same Plan.
 """
 
 from __future__ import annotations

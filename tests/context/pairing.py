@@ -22,7 +22,7 @@ def check_openai(messages: list[Json]) -> None:
 
 
 def check_gemini(contents: list[Json]) -> None:
-    """Roles alternate, user first and last; N calls, then one content that begins with their N results in their order."""
+    """Roles alternate, user first and last; N calls, then one content that begins with their N results in order."""
     assert contents[0]["role"] == contents[-1]["role"] == "user"
     calls: list[Json] = []
     for index, content in enumerate(contents):
@@ -42,7 +42,7 @@ def check_gemini(contents: list[Json]) -> None:
 
 
 def check_signatures(contents: list[Json]) -> None:
-    """The first call of every model content carries a signature: Gemini 3 checks the current turn, we keep it everywhere."""
+    """The first call of every model content carries a signature; Gemini 3 checks that in the current turn."""
     for content in contents:
         if content["role"] == "model" and (calls := [p for p in content["parts"] if "functionCall" in p]):
             assert calls[0].get("thoughtSignature") or calls[0].get("thought_signature")

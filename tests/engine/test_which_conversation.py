@@ -66,7 +66,8 @@ def test_all_clients_that_send_an_id_unasked_are_known() -> None:
 
 def test_a_sub_agent_of_claude_code_is_a_conversation_of_its_own() -> None:
     main = {"x-claude-code-session-id": "s"}
-    assert _said({**main, "x-claude-code-agent-id": "a"}, {}) == "s/a" != _said(main, {})
+    assert _said(main, {}) == "s"
+    assert _said({**main, "x-claude-code-agent-id": "a"}, {}) == "s/a"
 
 
 @pytest.mark.parametrize(
