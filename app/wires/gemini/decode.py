@@ -49,6 +49,7 @@ from app.wires.wire import Inbound
 
 Fields = dict[str, msgspec.Raw]
 TEXT = msgspec.json.Decoder(str)
+OPTIONS = msgspec.json.Decoder(dict[str, Any] | None)
 FLAG = msgspec.json.Decoder(bool)
 MODELED = frozenset(("contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "foldline"))
 CONFIG = frozenset(
@@ -73,7 +74,7 @@ def decode(inbound: Inbound) -> Chat:
         if "generationConfig" in fields
         else {}
     )
-    options = as_object(read(fields["foldline"], ANYTHING, "foldline")) if "foldline" in fields else {}
+    options = read(fields["foldline"], OPTIONS, "foldline") if "foldline" in fields else None
     return Chat(
         model=inbound.model,
         messages=messages,
@@ -84,7 +85,7 @@ def decode(inbound: Inbound) -> Chat:
         include_usage=True,
         framing=inbound.framing,
         native=Native(NAME, Envelope(raw, named, inbound.model, system, messages, mended)),
-        options=options,
+        options=options or {},
         rest={name: value for name, value in fields.items() if name not in MODELED} | _unread(config, fields),
     )
 
