@@ -1,11 +1,13 @@
 """Chats seen before, kept in this process so that the next turn reads and hashes only what is new.
 
-Bounded by bytes, least recently used first out. Found by the bytes themselves: an entry counts only if the new body begins
-with every byte of it, so nothing can be mixed up; entries are inside a tenant all the same.
+Bounded by bytes, least recently used first out. Found by a checksum of the bytes up to a power of two, so that a longer body
+meets the key of a shorter one; the checksum only leads there, an entry counts only if the new body begins with every byte
+of it. So nothing can be mixed up, and entries are inside a tenant all the same.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections import OrderedDict
 
 import msgspec
@@ -18,11 +20,11 @@ from app.wires.prefix import WORTH_IT, Head
 LIMIT = 48 * 1024 * 1024
 """Bytes of request heads that are kept. Messages and digests take about twice as much again."""
 
-SAMPLE = 512
+SHORTEST = WORTH_IT // 4
 ALIKE = 4
-"""Entries under one key: chats that share half of their bytes."""
+"""Entries under one key: chats that share more than half of their bytes, such as branches of one."""
 
-Key = tuple[bytes, str, int, bytes]
+Key = tuple[bytes, str, int, int]
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -33,6 +35,17 @@ class Seen(msgspec.Struct, frozen=True):
     chain: Chain
 
 
+class Look(msgspec.Struct, frozen=True):
+    """A body looked up: the longest chat seen that it begins with, where that is kept, and the body's own keys."""
+
+    seen: Seen | None = None
+    at: Key | None = None
+    keys: tuple[Key, ...] = ()
+
+
+NOTHING = Look()
+
+
 class Memo:
     """The chats of one process. `size` is what is kept, in bytes of request heads."""
 
@@ -41,44 +54,40 @@ class Memo:
         self.size = 0
         self._entries: OrderedDict[Key, list[tuple[Head, Seen]]] = OrderedDict()
 
-    def find(self, tenant: bytes, wire: str, body: bytes) -> Seen | None:
+    def look(self, tenant: bytes, wire: str, body: bytes) -> Look:
         """The longest chat seen that `body` begins with."""
-        size = len(body)
-        if size < WORTH_IT or not self._entries:
-            return None
-        mark = 1 << (size.bit_length() - 1)
-        while mark >= WORTH_IT // 2:
-            key = (tenant, wire, mark, body[mark - SAMPLE : mark])
+        if len(body) < WORTH_IT:
+            return NOTHING
+        keys = _keys(tenant, wire, body)
+        for key in reversed(keys):
             for head, seen in self._entries.get(key, ()):
                 if body.startswith(head.raw):
                     self._entries.move_to_end(key)
-                    return seen
-            mark >>= 1
-        return None
+                    return Look(seen, key, keys)
+        return Look(keys=keys)
 
-    def keep(self, tenant: bytes, wire: str, seen: Seen, instead: Seen | None) -> None:
-        """Keep a chat; it takes the place of the one that it goes on from."""
+    def keep(self, look: Look, seen: Seen) -> None:
+        """Keep the chat that `look`'s body held; it takes the place of the one that it goes on from."""
         head = _head(seen)
-        if head is None or len(head.raw) > self._limit // 4:
+        if head is None or SHORTEST > len(head.raw) or len(head.raw) > self._limit // 4:
             return
-        if instead is not None and (old := _head(instead)) is not None:
-            self._drop(_key(tenant, wire, old), old)
-        key = _key(tenant, wire, head)
+        if look.at is not None and look.seen is not None:
+            self._drop(look.at, look.seen)
+        key = look.keys[(len(head.raw) // SHORTEST).bit_length() - 1]
         entries = self._entries.setdefault(key, [])
         entries.insert(0, (head, seen))
         self.size += len(head.raw)
         self._entries.move_to_end(key)
-        for old, _ in entries[ALIKE:]:
-            self.size -= len(old.raw)
+        self.size -= sum(len(old.raw) for old, _ in entries[ALIKE:])
         del entries[ALIKE:]
         while self.size > self._limit:
             _, gone = self._entries.popitem(last=False)
             self.size -= sum(len(old.raw) for old, _ in gone)
 
-    def _drop(self, key: Key, head: Head) -> None:
+    def _drop(self, key: Key, seen: Seen) -> None:
         entries = self._entries.get(key, [])
-        for position, (other, _) in enumerate(entries):
-            if other is head:
+        for position, (head, other) in enumerate(entries):
+            if other is seen:
                 self.size -= len(head.raw)
                 del entries[position]
                 break
@@ -97,8 +106,13 @@ def _head(seen: Seen) -> Head | None:
     return envelope.head if isinstance(envelope, Envelope) else None
 
 
-def _key(tenant: bytes, wire: str, head: Head) -> Key:
-    """The bytes before the largest power of two within the head: far enough in that chats differ there, and at a place
-    that a longer body finds again."""
-    mark = 1 << (len(head.raw).bit_length() - 1)
-    return (tenant, wire, mark, head.raw[mark - SAMPLE : mark])
+def _keys(tenant: bytes, wire: str, body: bytes) -> tuple[Key, ...]:
+    """One key for each power of two that the body reaches, in one pass. Adler-32 is the fastest that the standard library
+    has, and good enough for what is checked byte by byte afterwards."""
+    keys: list[Key] = []
+    view, begun, mark, checksum = memoryview(body), 0, SHORTEST, 1
+    while mark <= len(body):
+        checksum = zlib.adler32(view[begun:mark], checksum)
+        keys.append((tenant, wire, mark, checksum))
+        begun, mark = mark, mark * 2
+    return tuple(keys)

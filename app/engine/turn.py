@@ -27,7 +27,6 @@ from app.observe import Outcome, TurnDetails
 from app.state.keys import Session
 from app.upstreams.upstream import Credential
 from app.wires.envelope import encode as to_json
-from app.wires.prefix import WORTH_IT
 from app.wires.wire import Inbound, Stamp, Wire, Writer
 
 LOG = logging.getLogger(__name__)
@@ -150,7 +149,8 @@ class Turn:
     def _read(self) -> tuple[Chat, tuple[bytes, ...]]:
         """The chat and its addresses; what was read on an earlier turn is not read again."""
         request, memo = self.request, self.engine.memo
-        seen = memo.find(request.tenant, request.wire.name, request.inbound.body)
+        look = memo.look(request.tenant, request.wire.name, request.inbound.body)
+        seen = look.seen
         self.chat = chat = request.wire.decode(request.inbound, seen.chat if seen else None)
         addresses: tuple[bytes, ...] = ()
         if seen and goes_on(chat, seen):
@@ -158,8 +158,7 @@ class Turn:
         addresses += tuple(map(self._chain.extend, chat.messages[len(addresses) : -1]))
         before_last = Seen(chat, addresses, self._chain.copy())
         addresses += tuple(map(self._chain.extend, chat.messages[len(addresses) :]))
-        if len(request.inbound.body) >= WORTH_IT:
-            memo.keep(request.tenant, request.wire.name, before_last, seen)
+        memo.keep(look, before_last)
         return chat, addresses
 
     def _by_message(self) -> dict[int, Checkpoint]:
