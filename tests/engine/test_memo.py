@@ -87,7 +87,8 @@ def test_a_growing_chat_is_found_at_every_turn_and_its_addresses_are_those_of_a_
     memo, last = Memo(), None
     for count in range(3, 41, 2):
         data = body(talk(count), lead_first=True)
-        found = memo.find(TENANT, "openai_chat", data)
+        look = memo.look(TENANT, "openai_chat", data)
+        found = look.seen
         assert (found is None) == (last is None)
         chat = read(data, found.chat if found else None)
         if found:
@@ -96,24 +97,24 @@ def test_a_growing_chat_is_found_at_every_turn_and_its_addresses_are_those_of_a_
             marks = found.addresses + tuple(map(chain.extend, chat.messages[len(found.addresses) :]))
             assert marks == addresses(chat.messages, TENANT)
         last = seen(chat)
-        memo.keep(TENANT, "openai_chat", last, found)
+        memo.keep(look, last)
 
 
 def test_another_tenant_finds_nothing() -> None:
     memo = Memo()
     data = body(talk(9), lead_first=False)
-    memo.keep(TENANT, "openai_chat", seen(read(data)), None)
-    assert memo.find(TENANT, "openai_chat", data) is not None
-    assert memo.find(b"tenant-2", "openai_chat", data) is None
+    memo.keep(memo.look(TENANT, "openai_chat", data), seen(read(data)))
+    assert memo.look(TENANT, "openai_chat", data).seen is not None
+    assert memo.look(b"tenant-2", "openai_chat", data).seen is None
 
 
 def test_what_is_kept_is_bounded_and_the_oldest_goes_first() -> None:
     memo = Memo(limit=200_000)
     bodies = [body(talk(12, name=f"chat {n}"), lead_first=True) for n in range(40)]
     for data in bodies:
-        memo.keep(TENANT, "openai_chat", seen(read(data)), None)
-    assert memo.find(TENANT, "openai_chat", bodies[0]) is None
-    assert memo.find(TENANT, "openai_chat", bodies[-1]) is not None
+        memo.keep(memo.look(TENANT, "openai_chat", data), seen(read(data)))
+    assert memo.look(TENANT, "openai_chat", bodies[0]).seen is None
+    assert memo.look(TENANT, "openai_chat", bodies[-1]).seen is not None
     assert memo.size <= 200_000
 
 
@@ -121,7 +122,7 @@ def test_what_is_kept_is_bounded_and_the_oldest_goes_first() -> None:
     "trap",
     [
         '{"x": {"messages": LIST}, "messages": LIST, "model": "m"}',
-        '{"messages": LIST, "model": "m", "messages": [{"role": "user", "content": "b"}, {"role": "user", "content": "c"}]}',
+        '{"messages": LIST, "model": "m", "messages": [{"role": "user", "content": "b"}, {"role": "user"}]}',
         '{"messages": [{"role": "user", "content": "LIST"}], "model": "m"}',
     ],
 )
@@ -133,6 +134,14 @@ def test_a_list_that_only_looks_like_the_chat_is_not_taken_for_it(trap: str) -> 
         "LIST", inner[:-1] + (', {\\"role\\": 1}]' if '"LIST"' in trap else ', {"role": "user", "content": "d"}]')
     )
     assert spoken(read(longer.encode(), first)) == spoken(read(longer.encode()))
+
+
+def test_chats_that_differ_only_in_their_first_words_do_not_push_each_other_out() -> None:
+    memo = Memo()
+    bodies = [body(talk(1, name=f"chat {n:04}") + talk(12), lead_first=True) for n in range(40)]
+    for data in bodies:
+        memo.keep(memo.look(TENANT, "openai_chat", data), seen(read(data)))
+    assert all(memo.look(TENANT, "openai_chat", data).seen for data in bodies)
 
 
 def test_a_short_body_is_not_kept() -> None:
