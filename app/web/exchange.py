@@ -64,7 +64,7 @@ class Door:
         request = Request(wire, whole, headers, passed_on, tenant, request_id)
         turn = Turn(self.engine, request, exchange)
         try:
-            await _while_connected(turn, receive)
+            await _while_connected(turn, exchange, receive)
         finally:
             exchange.over()
             self.engine.observe(turn.details())
@@ -91,18 +91,23 @@ async def _refuse(exchange: Exchange, incoming: Incoming, problem: Problem, requ
     await exchange.end()
 
 
-async def _while_connected(turn: Turn, receive: Receive) -> None:
+async def _while_connected(turn: Turn, exchange: Exchange, receive: Receive) -> None:
     """Run the turn, and end it as soon as the client is gone."""
     task = asyncio.current_task()
     assert task is not None  # noqa: S101 (an ASGI application always runs in one)
     gone = False
 
-    def left(watcher: asyncio.Task[None]) -> None:
+    def leave() -> None:
         nonlocal gone
-        if not watcher.cancelled():
+        if not gone:
             gone = True
             task.cancel()
 
+    def left(watcher: asyncio.Task[None]) -> None:
+        if not watcher.cancelled():
+            leave()
+
+    exchange.leave = leave
     watcher = asyncio.get_running_loop().create_task(_disconnect(receive))
     watcher.add_done_callback(left)
     try:
@@ -136,7 +141,7 @@ async def _say_farewell(turn: Turn) -> None:
 class Exchange:
     """The response side: see app.engine.Out. Nothing is queued: a slow client slows the provider down."""
 
-    __slots__ = ("_begin", "_keepalive", "_last", "_pulse", "_send", "_sending", "ended", "started")
+    __slots__ = ("_begin", "_keepalive", "_last", "_pulse", "_send", "_sending", "ended", "leave", "started")
 
     def __init__(self, send: Send, pulse: Pulse) -> None:
         self._send = send
@@ -145,6 +150,7 @@ class Exchange:
         self._begin: Callable[[], Awaitable[None]] | None = None
         self._last = time.monotonic()
         self._sending = False
+        self.leave: Callable[[], None] | None = None
         self.started = False
         self.ended = False
 
@@ -194,6 +200,16 @@ class Exchange:
     def silent_since(self) -> float:
         """When something was last sent; now, while the client has yet to take it. Only whole events are ever sent."""
         return time.monotonic() if self._sending else self._last
+
+    def stuck_since(self) -> float:
+        """Since when the client has not taken what is being sent; now, if nothing is."""
+        return self._last if self._sending else time.monotonic()
+
+    def give_up(self) -> None:
+        """End the turn, as if the client had hung up."""
+        self.over()
+        if self.leave is not None:
+            self.leave()
 
     async def keep_alive(self) -> None:
         """Send one keep-alive; before the first byte that commits status 200."""

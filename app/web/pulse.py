@@ -1,4 +1,7 @@
-"""Keeps silent streams alive: one task for all of them, as a timer for each would cost more than the streams."""
+"""Keeps silent streams alive, and gives up those whose client takes nothing any more.
+
+One task for all of them, as a timer for each would cost more than the streams.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,13 @@ import asyncio
 import contextlib
 import time
 from typing import Protocol
+
+PATIENCE = 1.0
+"""Seconds that a keep-alive may wait for a client to take it."""
+
+STALL = 120.0
+"""Seconds for which a client may take nothing of what waits for it. Then it is gone, whatever TCP still believes: the
+provider must not be held for it."""
 
 
 class Stream(Protocol):
@@ -15,8 +25,16 @@ class Stream(Protocol):
         """Monotonic seconds of its last byte."""
         ...
 
+    def stuck_since(self) -> float:
+        """Monotonic seconds since when the client has taken nothing; now, if nothing waits for it."""
+        ...
+
     async def keep_alive(self) -> None:
         """Send its dialect's keep-alive."""
+        ...
+
+    def give_up(self) -> None:
+        """End its turn, as if the client had hung up."""
         ...
 
 
@@ -49,9 +67,14 @@ class Pulse:
         while True:
             await asyncio.sleep(self._after / 4)
             now = time.monotonic()
-            for stream in [s for s in self._streams if now - s.silent_since() >= self._after]:
-                if stream in self._streams:
-                    # a client that takes nothing must not hold up the others
-                    with contextlib.suppress(Exception):
-                        async with asyncio.timeout(1):
-                            await stream.keep_alive()
+            for stream in [s for s in self._streams if now - s.stuck_since() >= STALL]:
+                stream.give_up()
+            silent = [s for s in self._streams if now - s.silent_since() >= self._after]
+            # all at once: a client that takes nothing must not hold up the others
+            await asyncio.gather(*(_wake(stream) for stream in silent))
+
+
+async def _wake(stream: Stream) -> None:
+    with contextlib.suppress(Exception):
+        async with asyncio.timeout(PATIENCE):
+            await stream.keep_alive()
