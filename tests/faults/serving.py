@@ -60,9 +60,13 @@ class Foldline:
                 break
             time.sleep(0.02)
         connection = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=STARTING)
-        connection.request("GET", "/livez")
-        assert connection.getresponse().status == 200
-        connection.close()
+        try:
+            connection.request("GET", "/livez")
+            assert connection.getresponse().status == 200
+        except OSError as error:
+            raise AssertionError(f"it listened, and did not start ({error}): {self.log}") from None
+        finally:
+            connection.close()
 
     @property
     def log(self) -> str:

@@ -39,7 +39,7 @@ async def chat(foldline: Foldline) -> tuple[Answer, float]:
 
 async def without_state(foldline: Foldline) -> None:
     """Several turns go on without state, in time; alive, not ready."""
-    for _ in range(4):
+    for _ in range(3):
         answer, seconds = await chat(foldline)
         assert "state=bypassed" in answer.headers["x-foldline-plan"]
         assert seconds < 2 * STORE_TIMEOUT + SLACK  # it is asked before and after
@@ -71,7 +71,7 @@ async def test_an_embedded_store_that_freezes_or_dies_costs_no_answer_and_comes_
                 os.kill(server, signal.SIGCONT)
             await with_state(foldline)
             os.kill(server, signal.SIGKILL)
-            for _ in range(5):
+            for _ in range(3):
                 await chat(foldline)
             await with_state(foldline)
             assert int((place / "s/valkey/pid").read_text()) != server

@@ -1,9 +1,10 @@
-"""Inside one process: no task outlives its turn, and a request body that never comes has a deadline."""
+"""Inside one process: no task outlives its turn, and clients that send or take nothing have a deadline."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
+import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
@@ -11,17 +12,18 @@ import pytest
 import uvicorn
 
 import app.web.body
+import app.web.pulse
 from app.main import create_app
 from app.settings import Settings
-from tests.faults.rawclient import CHAT, GEMINI, GEMINI_STREAM, Client, ask, gemini_body, openai_body, request
+from tests.faults.rawclient import CHAT, GEMINI, GEMINI_STREAM, Client, ask, gemini_body, get, openai_body, request
 from tests.faults.rawserver import Peer, delta, raw_server, says_hi, says_nothing
 from tests.faults.serving import toward, until
 
 
 @asynccontextmanager
-async def served(provider: str) -> AsyncGenerator[str]:
+async def served(provider: str, **more: str) -> AsyncGenerator[str]:
     """Foldline on this very event loop; its URL."""
-    app = create_app(Settings(redis_url="memory://", **toward(provider)))  # pyright: ignore[reportArgumentType] (validated from text)
+    app = create_app(Settings(redis_url="memory://", **toward(provider), **more))  # pyright: ignore[reportArgumentType] (validated from text)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         server = uvicorn.Server(uvicorn.Config(app, http="httptools", ws="none", log_config=None))
         task = asyncio.create_task(server.serve(sockets=[listener]))
@@ -73,3 +75,56 @@ async def test_a_body_that_does_not_come_is_waited_for_so_long_and_no_longer(
         assert answer.status == 408
         assert "in time" in answer.error["message"]
         assert provider.asked == []
+
+
+async def test_a_client_that_takes_nothing_for_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app.web.pulse, "STALL", 0.3)
+    block = delta("x" * 60_000)
+
+    async def floods(peer: Peer) -> None:
+        await peer.stream()
+        while not peer.gone.is_set():
+            await peer.stream_more(block)
+
+    async with (
+        raw_server(floods) as provider,
+        served(provider.url, keepalive_after="0.2s") as url,
+        await Client.to(url, receive_buffer=16_384) as client,
+    ):
+        await client.post(CHAT, openai_body(True))
+        await client.head()
+        peer = await provider.next_request()
+        await until(peer.gone.is_set, "the provider is let go")
+        said = (await get(url, "/metrics")).body.decode()
+        assert 'outcome="client_left"' in said
+
+
+async def test_clients_that_take_nothing_do_not_hold_up_the_keep_alives_of_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(app.web.pulse, "PATIENCE", 10)
+    asked: list[str] = []
+
+    class Stuck:
+        def silent_since(self) -> float:
+            return 0.0
+
+        def stuck_since(self) -> float:
+            return time.monotonic()
+
+        async def keep_alive(self) -> None:
+            asked.append("stuck")
+            await asyncio.sleep(60)
+
+        def give_up(self) -> None:
+            raise AssertionError
+
+    class Quick(Stuck):
+        async def keep_alive(self) -> None:
+            asked.append("quick")
+
+    pulse = app.web.pulse.Pulse(0.1)
+    for stream in (Stuck(), Stuck(), Stuck(), Quick()):
+        pulse.watch(stream)
+    await until(lambda: asked.count("quick") >= 1, "the others are kept alive", 2)
+    await pulse.stop()
