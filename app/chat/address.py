@@ -7,8 +7,9 @@ prefix that it shares.
 
 Left out, because a client may drop or rewrite it: call ids, reasoning, signatures, cache marks, outer white space, the
 spelling of arguments, empty content, how one assistant turn was cut into messages, and the order in which parallel
-tool results arrive. SHA-256, cut to 16 bytes: processors do it in hardware, and 128 bits rule out a chance meeting. Leading system texts and tools stand outside (`setup`): a clock in the system prompt would
-otherwise make every turn new.
+tool results arrive. Leading system texts and tools stand outside (`setup`): a clock in the system prompt would
+otherwise make every turn new. SHA-256, cut to 16 bytes: processors do it in hardware, and 128 bits rule out a chance
+meeting.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -27,22 +28,27 @@ SIZE = 16
 CANONICAL_RESULT_BYTES = 65_536
 """A longer tool result is taken as it is written: parsing megabytes only to ignore their spacing is not worth it."""
 
+LONGEST_RUN = 256
+"""Pieces of one run. A longer one is closed and goes on as the next: no real turn comes near, and a made-up one of
+50,000 pieces must not be hashed 50,000 times over."""
+
+_sha256 = hashlib.sha256
 _TAGS = {"system": b"S", "user": b"U", "assistant": b"A"}
 _BASE64 = str.maketrans("-_", "+/", "=\r\n \t")
 
 
-class _Digest(Protocol):
-    def update(self, data: bytes, /) -> object: ...
-
-
 class Chain:
-    """The running address of a growing chat. `extend` takes the next message and returns the address where it ends."""
+    """The running address of a growing chat. `extend` takes the next message and returns the address where it ends.
+
+    What is open is a run: the words and calls of one assistant turn, or the results of one batch. A run is hashed anew as it
+    grows, behind the digest of all that stands before it; everything else is chained atom by atom.
+    """
 
     __slots__ = ("_base", "_calls", "_open", "_results", "_run", "_said", "_taken")
 
     def __init__(self, tenant: bytes) -> None:
         """`tenant` keys the hash: equal talks of two tenants have nothing in common."""
-        self._base = hashlib.sha256(VERSION + len(tenant).to_bytes(2, "big") + tenant)
+        self._base = _sha256(VERSION + len(tenant).to_bytes(2, "big") + tenant).digest()
         self._open = self._base
         self._run = ""
         self._said: list[str] = []
@@ -53,60 +59,52 @@ class Chain:
     @property
     def address(self) -> bytes:
         """The address (16 bytes) of all that was taken so far."""
-        return self._open.digest()[:SIZE]
+        return self._open[:SIZE]
 
     def copy(self) -> Chain:
         """A second chain that stands where this one stands."""
         twin = Chain.__new__(Chain)
-        twin._base, twin._run = self._base, self._run
-        twin._open = self._open.copy()  # a run of user messages grows in place
+        twin._base, twin._open, twin._run = self._base, self._open, self._run
         twin._said, twin._calls = list(self._said), list(self._calls)
         twin._results, twin._taken = list(self._results), set(self._taken)
         return twin
 
     def extend(self, message: Message) -> bytes:
         """The address (16 bytes) of the prefix that ends with this message."""
-        parts = message.parts
-        if len(parts) == 1 and type(part := parts[0]) is Text:
-            self._say(message.role, part.text)
-        elif message.role == "assistant":
+        parts, role = message.parts, message.role
+        if len(parts) == 1 and type(part := parts[0]) is Text and (role != "assistant" or self._run != "assistant"):
+            # the plain message: nearly all of a long chat, so it takes the short way to the same atoms
+            if words := part.text.strip():
+                data = words.encode("utf-8", "surrogatepass")
+                self._base = base = self._open
+                self._open = _sha256(base + _TAGS[role] + len(data).to_bytes(6, "big") + data).digest()
+                if role == "assistant":
+                    self._run, self._said, self._calls = "assistant", [part.text], []
+                else:
+                    self._run = "user"
+        elif role == "assistant":
             self._speak(message)
         else:
             self._hear(message)
-        return self.address
-
-    def _say(self, role: str, text: str) -> None:
-        """The plain message, one text: nearly all of a long chat, so it takes the short way to the same atoms."""
-        if role == "assistant":
-            if self._run == "assistant":
-                self._said.append(text)
-                self._speak(Message("assistant", ()))
-                return
-            self._close("assistant")
-            self._said, self._calls = [text], []
-            self._open = self._base.copy()
-        if words := text.strip():
-            data = words.encode("utf-8", "surrogatepass")
-            if role != "assistant" and self._run != "user":
-                self._close("user")
-            self._open.update(_TAGS[role] + len(data).to_bytes(6, "big") + data)
+        return self._open[:SIZE]
 
     def _speak(self, message: Message) -> None:
         """An assistant turn is one run of words and calls, however many messages a client makes of it."""
-        if self._run != "assistant":
-            self._close("assistant")
+        said = [part.text for part in message.parts if isinstance(part, Text)]
+        calls = message.calls
+        media = b"".join(_atom(b"M", _media(part)) for part in message.parts if isinstance(part, Media))
+        if not (calls or media or any(said)):
+            return
+        if self._run != "assistant" or len(self._said) + len(self._calls) > LONGEST_RUN:
+            self._base, self._run = self._open, "assistant"
             self._said, self._calls = [], []
-        self._said.extend(part.text for part in message.parts if isinstance(part, Text))
-        self._calls.extend(part for part in message.parts if isinstance(part, ToolCall))
-        atoms = self._base.copy()
-        if words := "".join(self._said).strip():
-            _atom(atoms, b"A", _bytes(words))
-        for call in self._calls:
-            _atom(atoms, b"C", _bytes(call.name), canonical(call.arguments or "{}"))
-        for part in message.parts:
-            if isinstance(part, Media):
-                _atom(atoms, b"M", _media(part))
-        self._open = atoms
+        self._said.extend(said)
+        self._calls.extend(calls)
+        words = "".join(self._said).strip()
+        atoms = [_atom(b"A", _bytes(words))] if words else []
+        atoms += [_atom(b"C", _bytes(call.name), canonical(call.arguments or "{}")) for call in self._calls]
+        if atoms or media:
+            self._open = _sha256(self._base + b"".join(atoms) + media).digest()
 
     def _hear(self, message: Message) -> None:
         tag = _TAGS[message.role]
@@ -114,37 +112,25 @@ class Chain:
             if isinstance(part, ToolResult):
                 self._answer(part)
             elif data := _said(part):
-                self._close("user")
-                _atom(self._open, tag, data)
+                self._base, self._run = self._open, "user"
+                self._open = _sha256(self._base + _atom(tag, data)).digest()
 
     def _answer(self, result: ToolResult) -> None:
         """Results of one batch are taken in the order of their calls: clients send them as they come in."""
-        if self._run != "results":
-            self._close("results")
+        if self._run != "results" or len(self._results) > LONGEST_RUN:
+            self._base, self._run = self._open, "results"
             self._results, self._taken = [], set()
-        self._results.append((self._position(result), _result(result)))
+        self._results.append((self._position(result), _atom(b"R", _result(result))))
         self._results.sort()
-        atoms = self._base.copy()
-        for _, data in self._results:
-            _atom(atoms, b"R", data)
-        self._open = atoms
+        self._open = _sha256(self._base + b"".join(atom for _, atom in self._results)).digest()
 
     def _position(self, result: ToolResult) -> int:
-        for index, call in enumerate(self._calls):
+        for index, call in enumerate(self._calls[:LONGEST_RUN]):
             same = call.id == result.call_id if result.call_id and call.id else call.name == result.name
             if same and index not in self._taken:
                 self._taken.add(index)
                 return index
         return len(self._calls) + len(self._results)
-
-    def _close(self, run: str) -> None:
-        if run == "user":
-            if self._run != "user":
-                self._open = self._open.copy()
-            self._base = self._open
-        else:
-            self._base = self._open
-        self._run = run
 
 
 def addresses(messages: Iterable[Message], tenant: bytes) -> tuple[bytes, ...]:
@@ -164,14 +150,14 @@ def root(marks: Sequence[bytes], tenant: bytes) -> bytes:
 
 def setup(system: Iterable[Message], tools: Iterable[Tool]) -> bytes:
     """A digest (16 bytes) of what stands outside the chain: the leading system texts and the tools."""
-    digest = hashlib.sha256(VERSION)
+    digest = _sha256(VERSION)
     for message in system:
         for part in message.parts:
             if isinstance(part, Text):
-                _atom(digest, b"S", _bytes(part.text))
+                digest.update(_atom(b"S", _bytes(part.text)))
     for tool in tools:
         body = tool.native.body if tool.native else tool.schema
-        _atom(digest, b"T", _bytes(tool.name), _bytes(tool.description), _raw(body))
+        digest.update(_atom(b"T", _bytes(tool.name), _bytes(tool.description), _raw(body)))
     return digest.digest()[:SIZE]
 
 
@@ -184,11 +170,9 @@ def canonical(text: str) -> bytes:
     return _bytes(json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False))
 
 
-def _atom(digest: _Digest, tag: bytes, *fields: bytes) -> None:
+def _atom(tag: bytes, *fields: bytes) -> bytes:
     """Tag and lengths first, so that no two lists of atoms can run together to the same bytes."""
-    digest.update(tag + b"".join(len(field).to_bytes(6, "big") for field in fields))
-    for field in fields:
-        digest.update(field)
+    return b"".join((tag, *(len(field).to_bytes(6, "big") for field in fields), *fields))
 
 
 def _said(part: object) -> bytes:
@@ -213,7 +197,7 @@ def _result(result: ToolResult) -> bytes:
 def _media(part: Media) -> bytes:
     if part.data:
         body = _bytes(part.data.translate(_BASE64))
-        return part.mime.encode() + hashlib.sha256(body).digest()
+        return part.mime.encode() + _sha256(body).digest()
     return _bytes(part.url or part.file_id)
 
 
