@@ -61,7 +61,7 @@ KNOWN_CLIENTS = {
 
 
 def test_all_clients_that_send_an_id_unasked_are_known() -> None:
-    assert KNOWN_CLIENTS <= {name.decode() for name in HEADERS}
+    assert {name.decode() for name in HEADERS} >= KNOWN_CLIENTS
 
 
 def test_a_sub_agent_of_claude_code_is_a_conversation_of_its_own() -> None:

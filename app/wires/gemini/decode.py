@@ -217,9 +217,11 @@ def _call(fields: Fields, signature: str, native: Native, where: str) -> ToolCal
     name = read(fields["name"], TEXT, f"{where}.functionCall.name") if "name" in fields else ""
     identity = read(fields["id"], TEXT, f"{where}.functionCall.id") if "id" in fields else ""
     arguments = compact(fields["args"]).decode() if "args" in fields else "{}"
-    if arguments.startswith('{"_raw":'):
+    if arguments == "null":
+        arguments = "{}"
+    elif arguments.startswith('{"_raw":'):
         arguments = unwrapped(arguments)
-    return ToolCall(identity, name, "{}" if arguments == "null" else arguments, signature, native=native)
+    return ToolCall(identity, name, arguments, signature, native=native)
 
 
 def _result(fields: Fields, native: Native, where: str) -> ToolResult:
