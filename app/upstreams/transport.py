@@ -1,7 +1,7 @@
 """The one seam to the network on the byte path: send a request, get status and headers, then the bytes as they arrive.
 
-aiohttp stands behind it: of the maintained clients it costs least per request and stays flat at thousands of open streams.
-Nothing else in the program knows that.
+aiohttp stands behind it: of the maintained clients it costs least per request and stays flat at thousands of open
+streams. Nothing else in the program knows that.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class AiohttpTransport:
             connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=30, ttl_dns_cache=60)
             self._session = aiohttp.ClientSession(
                 connector=connector,
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._timeouts.connect),
+                timeout=aiohttp.ClientTimeout(total=None, connect=self._timeouts.connect),  # names looked up included
                 cookie_jar=aiohttp.DummyCookieJar(),
                 auto_decompress=True,
                 skip_auto_headers=(hdrs.USER_AGENT, hdrs.ACCEPT_ENCODING),
