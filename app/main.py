@@ -91,7 +91,9 @@ async def _lifespan(app: App) -> AsyncIterator[None]:
             policy=_policy(settings),
             max_retries=settings.max_retries,
             strict=settings.strict,
-            observers=(metrics, TurnLog(settings.log_format)) if settings.log_level in ("debug", "info") else (metrics,),
+            observers=(metrics, TurnLog(settings.log_format))
+            if settings.log_level in ("debug", "info")
+            else (metrics,),
         )
         gate = Gate((key.get_secret_value() for key in settings.api_keys), store.secret)
         admin = Admin(settings.admin_token.get_secret_value() if settings.admin_token else "", settings.loopback)
@@ -121,7 +123,9 @@ async def _upstreams(settings: Settings, stack: contextlib.AsyncExitStack) -> di
             case "openai":
                 found[name] = openai(name, described.base_url, key)
             case "gemini" if described.vertex_project:
-                found[name] = vertex(name, described.vertex_project, described.vertex_location or "global", _own(described))
+                found[name] = vertex(
+                    name, described.vertex_project, described.vertex_location or "global", _own(described)
+                )
             case "gemini":
                 found[name] = gemini(name, described.base_url, key)
             case "anthropic":  # its wire is not in this release
@@ -146,7 +150,9 @@ def _policy(settings: Settings) -> dict[str, Any]:
     from app.context.policy import NUMBERS
 
     names = (*NUMBERS, "profile")
-    return {name: value for name in names if name in settings.provenance and (value := getattr(settings, name)) is not None}
+    return {
+        name: value for name in names if name in settings.provenance and (value := getattr(settings, name)) is not None
+    }
 
 
 def _secrets(settings: Settings) -> list[str]:

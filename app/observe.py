@@ -17,7 +17,7 @@ Outcome = Literal["answered", "refused", "failed", "client_left", "cut"]
 """answered; refused: the request's own fault; failed: an error went out; client_left; cut: ended by shutdown."""
 
 
-_UNSEEN = {code: "?" for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
+_UNSEEN = dict.fromkeys((*range(32), *range(127, 160), 0x2028, 0x2029), "?")
 """Control characters: a model name with a line end in it must not write a log line of its own."""
 
 
@@ -81,10 +81,16 @@ class Metrics:
         )
         self._errors = Counter("foldline_errors", "Errors, by kind.", ("kind",), registry=self.registry)
         self._retries = Counter(
-            "foldline_upstream_retries", "Requests sent again, retries and fallbacks.", ("upstream",), registry=self.registry
+            "foldline_upstream_retries",
+            "Requests sent again, retries and fallbacks.",
+            ("upstream",),
+            registry=self.registry,
         )
         self._bypassed = Counter(
-            "foldline_state_bypassed", "Turns that went on without state, by reason.", ("reason",), registry=self.registry
+            "foldline_state_bypassed",
+            "Turns that went on without state, by reason.",
+            ("reason",),
+            registry=self.registry,
         )
         self._losses = Counter(
             "foldline_losses", "Things that a target format could not say.", ("upstream",), registry=self.registry
@@ -153,11 +159,15 @@ class StoreMetrics(Collector):
 
     def collect(self) -> Iterable[Metric]:
         """The metrics now."""
-        failures = CounterMetricFamily("foldline_store_failures", "Store steps not served, by reason.", labels=["reason"])
+        failures = CounterMetricFamily(
+            "foldline_store_failures", "Store steps not served, by reason.", labels=["reason"]
+        )
         for reason, count in self._store.failures.items():
             failures.add_metric([reason], count)
         yield failures
-        openings = CounterMetricFamily("foldline_store_breaker_openings", "Times the store was left alone for a moment.")
+        openings = CounterMetricFamily(
+            "foldline_store_breaker_openings", "Times the store was left alone for a moment."
+        )
         openings.add_metric([], self._store.breaker_openings)
         yield openings
         state = GaugeMetricFamily("foldline_store_breaker_open", "1 while the store is left alone.")
@@ -172,9 +182,9 @@ class TurnLog:
     """One line a turn. `console` for people, `json` for machines."""
 
     def __init__(
-        self, format: Literal["console", "json"], stream: TextIO | None = None, clock: Callable[[], float] = time.time
+        self, form: Literal["console", "json"], stream: TextIO | None = None, clock: Callable[[], float] = time.time
     ) -> None:
-        self._write = self._json if format == "json" else self._console
+        self._write = self._json if form == "json" else self._console
         self._stream = stream or sys.stderr
         self._clock = clock
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
+from copy import copy
 from typing import Any
 
 import msgspec
@@ -40,8 +41,8 @@ _BASE64 = str.maketrans("-_", "+/", "=\r\n \t")
 class Chain:
     """The running address of a growing chat. `extend` takes the next message and returns the address where it ends.
 
-    What is open is a run: the words and calls of one assistant turn, or the results of one batch. A run is hashed anew as it
-    grows, behind the digest of all that stands before it; everything else is chained atom by atom.
+    What is open is a run: the words and calls of one assistant turn, or the results of one batch. A run is hashed anew
+    as it grows, behind the digest of all that stands before it; everything else is chained atom by atom.
     """
 
     __slots__ = ("_base", "_calls", "_open", "_results", "_run", "_said", "_taken")
@@ -63,10 +64,9 @@ class Chain:
 
     def copy(self) -> Chain:
         """A second chain that stands where this one stands."""
-        twin = Chain.__new__(Chain)
-        twin._base, twin._open, twin._run = self._base, self._open, self._run
-        twin._said, twin._calls = list(self._said), list(self._calls)
-        twin._results, twin._taken = list(self._results), set(self._taken)
+        twin = copy(self)
+        twin._said, twin._calls = list(self._said), list(self._calls)  # noqa: SLF001 - the same class
+        twin._results, twin._taken = list(self._results), set(self._taken)  # noqa: SLF001 - the same class
         return twin
 
     def extend(self, message: Message) -> bytes:

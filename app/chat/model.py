@@ -35,7 +35,7 @@ class Text(msgspec.Struct, frozen=True, gc=False):
 
 
 class Thinking(msgspec.Struct, frozen=True, gc=False):
-    """Reasoning that the model showed. `signature` is the provider's opaque proof, meaningless to any other provider."""
+    """Reasoning that the model showed. `signature` is the provider's opaque proof, meaningless to any other."""
 
     text: str
     signature: str = ""
@@ -58,7 +58,7 @@ class ToolCall(msgspec.Struct, frozen=True, gc=False):
 
 
 class Media(msgspec.Struct, frozen=True, gc=False):
-    """An image, a sound, a film or a file: by value (`data`, base64 text), by address (`url`), or by a provider's id."""
+    """An image, a sound, a film or a file: by value (`data`, base64), by address (`url`), or by a provider's id."""
 
     kind: MediaKind
     mime: str = ""

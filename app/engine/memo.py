@@ -1,8 +1,8 @@
 """Chats seen before, kept in this process so that the next turn reads and hashes only what is new.
 
-Bounded by bytes, least recently used first out. Found by a checksum of the bytes up to a power of two, so that a longer body
-meets the key of a shorter one; the checksum only leads there, an entry counts only if the new body begins with every byte
-of it. So nothing can be mixed up, and entries are inside a tenant all the same.
+Bounded by bytes, least recently used first out. Found by a checksum of the bytes up to a power of two, so that a longer
+body meets the key of a shorter one; the checksum only leads there, an entry counts only if the new body begins with
+every byte of it. So nothing can be mixed up, and entries are inside a tenant all the same.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Memo:
     def keep(self, look: Look, seen: Seen) -> None:
         """Keep the chat that `look`'s body held; it takes the place of the one that it goes on from."""
         head = _head(seen)
-        if head is None or SHORTEST > len(head.raw) or len(head.raw) > self._limit // 4:
+        if head is None or len(head.raw) < SHORTEST or len(head.raw) > self._limit // 4:
             return
         if look.at is not None and look.seen is not None:
             self._drop(look.at, look.seen)
@@ -107,8 +107,8 @@ def _head(seen: Seen) -> Head | None:
 
 
 def _keys(tenant: bytes, wire: str, body: bytes) -> tuple[Key, ...]:
-    """One key for each power of two that the body reaches, in one pass. Adler-32 is the fastest that the standard library
-    has, and good enough for what is checked byte by byte afterwards."""
+    """One key for each power of two that the body reaches, in one pass. Adler-32 is the fastest that the standard
+    library has, and good enough for what is checked byte by byte afterwards."""
     keys: list[Key] = []
     view, begun, mark, checksum = memoryview(body), 0, SHORTEST, 1
     while mark <= len(body):

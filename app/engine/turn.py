@@ -114,7 +114,9 @@ class Turn:
             await self.fail(ClientError("The request is nested too deeply."))
         except Exception:  # the last door: a fault of ours is logged and said, and never leaves a client without a word
             LOG.exception("turn %s failed by a fault of Foldline", self.id)
-            await self.fail(ProxyError("Foldline failed on this request. The log says why.", kind="upstream_failed", status=500))
+            await self.fail(
+                ProxyError("Foldline failed on this request. The log says why.", kind="upstream_failed", status=500)
+            )
         finally:
             self.engine.inflight.open -= 1
             if self.sent is not None:
@@ -140,11 +142,13 @@ class Turn:
             self._note(sent)
             self._relay = Relay(self, sent)
             try:
-                return await self._relay.run()
+                await self._relay.run()
             except UpstreamError:
                 sent.answer.close()
                 if self.out.started or again == AGAIN or not self._relay.unusable:
                     raise
+            else:
+                return
 
     def _read(self) -> tuple[Chat, tuple[bytes, ...]]:
         """The chat and its addresses; what was read on an earlier turn is not read again."""

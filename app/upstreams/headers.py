@@ -1,7 +1,8 @@
 """Which of the client's headers travel on, and which of the provider's come back.
 
-Requests are built anew, never replayed. To a provider of the client's own format everything goes along that is not about
-the connection, the credential, the browser or Foldline itself; to another format only what means the same everywhere.
+Requests are built anew, never replayed. To a provider of the client's own format everything goes along that is not
+about the connection, the credential, the browser or Foldline itself; to another format only what means the same
+everywhere.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 STAY = frozenset(
-    b"accept accept-encoding api-key authorization connection content-encoding content-length content-type cookie expect "
-    b"forwarded host keep-alive origin proxy-authenticate proxy-authorization proxy-connection referer te trailer "
-    b"transfer-encoding upgrade via x-api-key x-goog-api-key x-real-ip".split()
+    (
+        b"accept accept-encoding api-key authorization connection content-encoding content-length content-type cookie "
+        b"expect forwarded host keep-alive origin proxy-authenticate proxy-authorization proxy-connection referer te "
+        b"trailer transfer-encoding upgrade via x-api-key x-goog-api-key x-real-ip"
+    ).split()
 )
 STAY_PREFIXES = (b"x-foldline-", b"x-forwarded-", b"sec-", b"cf-")
 EVERYWHERE = frozenset((b"traceparent", b"tracestate", b"baggage", b"x-request-id"))

@@ -27,9 +27,7 @@ class Admin:
         """For `dependencies=[…]` of a route."""
         return Depends(self.check)
 
-    def check(
-        self, authorization: Annotated[str, Header()] = "", host: Annotated[str, Header()] = ""
-    ) -> None:
+    def check(self, authorization: Annotated[str, Header()] = "", host: Annotated[str, Header()] = "") -> None:
         """Raises HTTPException 401 or 403.
 
         Without a token the Host header must be a local name: a web page that has its own name point to this machine

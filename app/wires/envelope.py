@@ -37,8 +37,8 @@ class Envelope(msgspec.Struct, frozen=True):
         system, messages: the neutral messages made from it: while the chat still holds these very objects, the body
             stands for it unchanged.
         mended: true if `raw` had to be repaired before it could be read, so that it must not go out as it is.
-        head: how the next body of this chat will begin (prefix.py), if that is worth knowing: `messages` but the last. `fields` may then lack
-            the list of messages.
+        head: how the next body of this chat will begin (prefix.py), if that is worth knowing: `messages` but the last.
+            `fields` may then lack the list of messages.
     """
 
     raw: bytes

@@ -1,9 +1,9 @@
 """Reading only what is new: a client that sends its whole chat again begins with the bytes that it sent before.
 
-A `Head` keeps a body up to its last message. If the next body begins with those very bytes, only the rest is parsed; the
-messages read before stand for the rest of it. Without the last message, because clients touch that one up: marks for the
-provider's cache and reminders move on with the newest message. A cache of work, never of truth: where anything is unusual
-the body is read whole.
+A `Head` keeps a body up to its last message. If the next body begins with those very bytes, only the rest is parsed;
+the messages read before stand for the rest of it. Without the last message, because clients touch that one up: marks
+for the provider's cache and reminders move on with the newest message. A cache of work, never of truth: where anything
+is unusual the body is read whole.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Head(msgspec.Struct, frozen=True):
 
 
 class Rest(msgspec.Struct, frozen=True):
-    """What a body has behind a head: all top-level fields but the list, the new messages, and the head that it makes."""
+    """What a body has behind a head: top-level fields but the list, the new messages, and the head that it makes."""
 
     fields: Mapping[str, msgspec.Raw]
     slices: tuple[msgspec.Raw, ...]

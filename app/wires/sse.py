@@ -1,7 +1,7 @@
 """Server-sent events: bytes in, whole events out, incrementally.
 
-Follows the WHATWG rules (https://html.spec.whatwg.org/multipage/server-sent-events.html): lines end in LF, CRLF or CR, a
-space after the colon is optional, lines that begin with a colon are comments. Bytes may be cut anywhere, inside a
+Follows the WHATWG rules (https://html.spec.whatwg.org/multipage/server-sent-events.html): lines end in LF, CRLF or CR,
+a space after the colon is optional, lines that begin with a colon are comments. Bytes may be cut anywhere, inside a
 character or between CR and LF. Works on bytes throughout, so a cut character cannot be damaged.
 """
 

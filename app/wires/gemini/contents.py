@@ -1,9 +1,10 @@
 """Neutral messages → Gemini's `contents`, by the API's own rules.
 
-The rules (https://ai.google.dev/gemini-api/docs/function-calling, …/thought-signatures, and what the API answers with 400):
-roles alternate; the first content is the user's; all calls of a step stand in one model content, all their results in
-the one user content after it, results before anything else and in the order of the calls; no content without parts, no
-part without data; the first call of a step carries the signature that Gemini gave it, in the very part it came in.
+The rules (https://ai.google.dev/gemini-api/docs/function-calling, …/thought-signatures, and what the API answers with
+400): roles alternate; the first content is the user's; all calls of a step stand in one model content, all their
+results in the one user content after it, results before anything else and in the order of the calls; no content without
+parts, no part without data; the first call of a step carries the signature that Gemini gave it, in the very part it
+came in.
 """
 
 from __future__ import annotations
@@ -147,7 +148,7 @@ class _Builder:
         return list(sealed.parts)
 
     def _call(self, call: ToolCall) -> Any:
-        """A call written anew. It carries no id: Gemini pairs by order then, and Vertex AI refuses ids it never gave."""
+        """A call written anew. It carries no id: Gemini pairs by order then; Vertex AI refuses ids it never gave."""
         first = not self._calls
         name = legal(call.name)
         if own := _own(call):
@@ -229,7 +230,8 @@ class _Builder:
             return part
         if media.file_id:
             raise ClientError(
-                f"The file {media.file_id[:40]!r} is stored at another provider: Gemini cannot read it. Send its bytes instead."
+                f"The file {media.file_id[:40]!r} is stored at another provider: Gemini cannot read it. "
+                "Send its bytes instead."
             )
         self.losses.append(
             Loss("messages", "A picture given by address is handed on as it is; older models refuse it.")

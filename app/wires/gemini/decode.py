@@ -53,8 +53,21 @@ OPTIONS = msgspec.json.Decoder(dict[str, Any] | None)
 FLAG = msgspec.json.Decoder(bool)
 MODELED = frozenset(("contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "foldline"))
 CONFIG = frozenset(
-    "maxOutputTokens temperature topP topK stopSequences seed presencePenalty frequencyPenalty candidateCount"
-    " thinkingConfig responseMimeType responseSchema responseJsonSchema".split()
+    (
+        "maxOutputTokens",
+        "temperature",
+        "topP",
+        "topK",
+        "stopSequences",
+        "seed",
+        "presencePenalty",
+        "frequencyPenalty",
+        "candidateCount",
+        "thinkingConfig",
+        "responseMimeType",
+        "responseSchema",
+        "responseJsonSchema",
+    )
 )
 _SNAKE = re.compile(r"_([a-z0-9])")
 OWN_FILES = ("gs://", "https://generativelanguage.googleapis.com/")

@@ -142,8 +142,8 @@ def _generation_config(chat: Chat, model: str, losses: list[Loss]) -> dict[str, 
     }
     sampling: Mapping[str, Any] = {"temperature": s.temperature, "topP": s.top_p, "topK": s.top_k}
     if generation(model)[0] >= 3 and "gemini-" in model:
-        for name in (name for name, value in sampling.items() if value is not None):
-            losses.append(Loss(name, "Gemini 3 and later choose their own sampling; Google asks to leave it out."))
+        reason = "Gemini 3 and later choose their own sampling; Google asks to leave it out."
+        losses.extend(Loss(name, reason) for name, value in sampling.items() if value is not None)
     else:
         config |= sampling
     return {name: value for name, value in config.items() if value is not None}

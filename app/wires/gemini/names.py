@@ -12,8 +12,9 @@ from app.wires.toolnames import alias, changed
 NAME = "gemini"
 
 BYPASS = "skip_thought_signature_validator"
-"""Google's documented stand-in for a signature that never was (https://ai.google.dev/gemini-api/docs/thought-signatures,
-FAQ 1). Of the two strings it names, this is the one that Vertex AI documents too."""
+"""Google's documented stand-in for a signature that never was
+(https://ai.google.dev/gemini-api/docs/thought-signatures, FAQ 1). Of the two strings it names, this is the one that
+Vertex AI documents too."""
 
 INTERRUPTED = "CONTINUATION"
 
@@ -68,7 +69,7 @@ def reverse(chat: Chat) -> Mapping[str, str]:
 
 
 def generation(model: str) -> tuple[int, int]:
-    """(major, minor) of a Gemini model; an alias or unknown name counts as the newest, whose rules are the strictest."""
+    """(major, minor) of a Gemini model; an alias or unknown name counts as the newest, with the strictest rules."""
     match = _GENERATION.search(model)
     return (int(match[1]), int(match[2] or 0)) if match else (99, 0)
 

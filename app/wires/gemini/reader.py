@@ -152,7 +152,7 @@ class _Answer:
         return ToolCall(identity, name, call.arguments, call.signature, native=call.native)
 
     def _keep(self, part: Part, raw: msgspec.Raw) -> None:
-        """Parts for `sealed`: unsigned text runs together, a signed part stands alone, unsigned thoughts are not kept."""
+        """Parts for `sealed`: unsigned text runs together, a signed part stands alone, unsigned thoughts go."""
         if isinstance(part, Text) and part.native is None:
             self._plain += part.text
             return

@@ -1,7 +1,7 @@
 """Events → a generateContent answer: server-sent events, a JSON array, or one object.
 
-The official SDK's parser takes `data: ` lines and blank lines only: no comments, no event names, no end marker. Calls go
-out whole. No continuation token is ever made up: the SDK would loop on it.
+The official SDK's parser takes `data: ` lines and blank lines only: no comments, no event names, no end marker. Calls
+go out whole. No continuation token is ever made up: the SDK would loop on it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A Chat Completions request → Chat.
 
-Lenient where the ecosystem is: unknown root fields, unknown part types and vendor keys on messages are kept. Strict where
-a mistake would change the meaning: roles, shapes of what we understand.
+Lenient where the ecosystem is: unknown root fields, unknown part types and vendor keys on messages are kept. Strict
+where a mistake would change the meaning: roles, shapes of what we understand.
 """
 
 from __future__ import annotations

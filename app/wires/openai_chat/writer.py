@@ -1,7 +1,8 @@
 """Events → a Chat Completions answer, streamed or whole.
 
-Kept from the official SDKs' stream helpers, which concatenate what repeats: id and name of a call are said once, indexes
-start at 0 without gaps, the usage chunk comes only if it was asked for and has empty choices, one [DONE] ends it all.
+Kept from the official SDKs' stream helpers, which concatenate what repeats: id and name of a call are said once,
+indexes start at 0 without gaps, the usage chunk comes only if it was asked for and has empty choices, one [DONE] ends
+it all.
 """
 
 from __future__ import annotations
