@@ -179,6 +179,10 @@ class Stage:
         """What the provider answers next, in this order."""
         self._replies.extend(replies)
 
+    def no_more_replies(self) -> None:
+        """Forget what was not asked for."""
+        self._replies.clear()
+
     async def says(
         self,
         client: str,

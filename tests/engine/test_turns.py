@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -18,7 +20,13 @@ SAID: dict[str, Json] = {
     "openai": {"messages": [ASKED]},
     "gemini": {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]},
 }
-SPEAKS = {"openai": openai_says, "gemini": lambda text: gemini_says({"text": text})}
+
+
+def _gemini_words(text: str) -> Given:
+    return gemini_says({"text": text})
+
+
+SPEAKS: dict[str, Callable[[str], Given]] = {"openai": openai_says, "gemini": _gemini_words}
 ANSWERS: dict[str, Json] = {
     "openai": {
         "id": "u1",
@@ -139,7 +147,7 @@ async def test_a_failing_provider_is_not_hammered_by_everybodys_retries() -> Non
     for _ in range(40):
         stage.replies(*(_error("openai", 503) for _ in range(3)))
         await stage.says("openai", SAID["openai"])
-        stage._replies.clear()
+        stage.no_more_replies()
     assert len(stage.got) < 40 + 10 + 40 * 0.2 + 2
 
 
@@ -262,13 +270,11 @@ async def test_an_answer_that_only_paused_is_not_a_prefix_to_go_on_from() -> Non
 
 
 async def test_a_client_that_leaves_ends_the_providers_work() -> None:
-    import asyncio
-
     stage = await Stage.open("openai")
     waiting = asyncio.Event()
 
     class Endless(Given):
-        async def chunks(self) -> Any:
+        async def chunks(self) -> AsyncIterator[bytes]:
             yield sse({"id": "u", "choices": [{"index": 0, "delta": {"content": "x"}}]})
             waiting.set()
             await asyncio.sleep(60)

@@ -32,7 +32,12 @@ def produced(folder: Path) -> dict[str, str]:
     reader = WIRES[upstream].reader(chat, True, new_ids())
     events = reader.feed((folder / "stream.txt").read_bytes()) + reader.close()
     stream, whole = (WIRES[client].writer(chat, STAMP, streamed) for streamed in (True, False))
-    sent = {"path": outbound.path, "untouched": outbound.untouched, "losses": outbound.losses, "body": msgspec.Raw(outbound.body)}
+    sent = {
+        "path": outbound.path,
+        "untouched": outbound.untouched,
+        "losses": outbound.losses,
+        "body": msgspec.Raw(outbound.body),
+    }
     return {
         "neutral.txt": _neutral(chat),
         "upstream.json": msgspec.json.format(msgspec.json.encode(sent)).decode() + "\n",

@@ -7,6 +7,8 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import msgspec
+
 from app.chat.events import Event
 from app.chat.model import Chat
 from app.wires.gemini import GEMINI
@@ -67,3 +69,37 @@ def lines(stream: bytes) -> list[Any]:
     """The data lines of a stream as JSON; the end marker as text."""
     found = [block.removeprefix("data: ").strip() for block in stream.decode().replace("\r\n", "\n").split("\n\n")]
     return [data if data == "[DONE]" else json.loads(data) for data in found if data and not data.startswith(":")]
+
+
+def openai_chunk(delta: Json, finish: str | None = None, **more: Any) -> Json:
+    """One chunk of a Chat Completions stream."""
+    return {"id": "r1", "model": "m1", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}], **more}
+
+
+def gemini_chunk(*parts: Json, finish: str = "", **more: Any) -> Json:
+    """One chunk of a generateContent stream."""
+    candidate: Json = {"index": 0, "content": {"role": "model", "parts": list(parts)}}
+    return {
+        "candidates": [candidate | ({"finishReason": finish} if finish else {})],
+        "responseId": "r1",
+        "modelVersion": "m1",
+        **more,
+    }
+
+
+def plain(events: list[Event]) -> list[Any]:
+    """Events without the chunks that they came in."""
+    return [msgspec.structs.replace(e, native=None) if hasattr(e, "native") else e for e in events]
+
+
+def tool_loop(arguments: Any, result: Any = "ok", name: str = "f", identity: str = "c1") -> Json:
+    """An OpenAI body with one call and its result."""
+    call = {"id": identity, "type": "function", "function": {"name": name, "arguments": arguments}}
+    return {
+        "model": "m",
+        "messages": [
+            {"role": "user", "content": "go"},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": identity, "content": result},
+        ],
+    }

@@ -17,4 +17,4 @@ def test_each_form_of_a_turn_is_the_one_on_file(folder: Path) -> None:
 
 
 def test_every_pair_of_formats_has_a_folder() -> None:
-    assert {tuple(folder.name.split("-to-", 1)[0:1]) + (folder.name.split("-")[2],) for folder in FOLDERS} == set(PAIRS)
+    assert {(*tuple(folder.name.split("-to-", 1)[0:1]), folder.name.split("-")[2]) for folder in FOLDERS} == set(PAIRS)

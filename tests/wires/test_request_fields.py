@@ -249,8 +249,10 @@ GEMINI = [
     lost("continuationToken", "dG9r"),
     lost("madeUp", 1),
 ]
-ROWS = [pytest.param("openai", "gemini", row, id=f"openai-{row.name}") for row in OPENAI]
-ROWS += [pytest.param("gemini", "openai", row, id=f"gemini-{row.name}") for row in GEMINI]
+ROWS = [
+    *(pytest.param("openai", "gemini", row, id=f"openai-{row.name}") for row in OPENAI),
+    *(pytest.param("gemini", "openai", row, id=f"gemini-{row.name}") for row in GEMINI),
+]
 
 
 def _at(body: Any, path: str) -> Any:

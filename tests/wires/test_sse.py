@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,15 +13,32 @@ from app.wires.sse import Frame, Frames, TooLargeError
 
 PIECES = st.lists(
     st.sampled_from(
-        (b"data: x", b"data:y", b"data:", b"data", b": ping", b"event: e", b"id: 1", b"retry: 5", b"d\xc3\xa4ta: z",
-         b"data: \xe3\x81\x82", b"data:  two", b"\n", b"\r\n", b"\r", b"\n\n", b"\r\n\r\n", b"\r\r")
+        (
+            b"data: x",
+            b"data:y",
+            b"data:",
+            b"data",
+            b": ping",
+            b"event: e",
+            b"id: 1",
+            b"retry: 5",
+            b"d\xc3\xa4ta: z",
+            b"data: \xe3\x81\x82",
+            b"data:  two",
+            b"\n",
+            b"\r\n",
+            b"\r",
+            b"\n\n",
+            b"\r\n\r\n",
+            b"\r\r",
+        )
     ),
     max_size=14,
-)  # fmt: skip
+)
 
 
 def _slowly(data: bytes) -> list[Frame]:
-    """https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation, one byte at a time."""
+    """One byte at a time: https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation."""
     lines: list[bytes] = []
     line = b""
     index = 0
@@ -35,7 +54,8 @@ def _slowly(data: bytes) -> list[Frame]:
     lines.append(line)
     lines.append(b"")  # an event without its blank line counts too: some servers forget the last
     frames: list[Frame] = []
-    name, said = b"", None
+    name = b""
+    said: list[bytes] | None = None
     for line in lines:
         if not line:
             if said is not None:
@@ -66,7 +86,7 @@ def test_any_bytes_cut_anywhere_give_what_the_standard_says(pieces: list[bytes],
     marks = [0, *sorted(cut for cut in cuts if cut < len(data)), len(data)]
     expected = _slowly(data)
     assert _quickly([data]) == expected
-    assert _quickly([data[a:b] for a, b in zip(marks, marks[1:], strict=False)]) == expected
+    assert _quickly([data[a:b] for a, b in itertools.pairwise(marks)]) == expected
     assert _quickly([data[i : i + 1] for i in range(len(data))]) == expected
 
 
