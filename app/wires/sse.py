@@ -68,7 +68,7 @@ class Frames:
     def _newlines(self, data: bytes) -> bytes:
         """Every line end as LF."""
         if self._held and data[:1] == b"\n":
-            data = data[1:]
+            data, self._held = data[1:], False
         if data:
             self._held = data[-1:] == b"\r"
         if b"\r" not in data:
