@@ -15,39 +15,36 @@ GEMINI = "gemini-3-flash-preview"
 PROVIDERS = ("gpt-4.1", GEMINI)
 
 
+CLASSES: dict[int, type[openai.APIStatusError]] = {
+    400: openai.BadRequestError,
+    403: openai.PermissionDeniedError,
+    404: openai.NotFoundError,
+    409: openai.ConflictError,
+    422: openai.UnprocessableEntityError,
+    429: openai.RateLimitError,
+    500: openai.InternalServerError,
+    503: openai.InternalServerError,
+}
+
+
 @pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize(
-    ("status", "raised"),
-    [
-        (400, openai.BadRequestError),
-        (403, openai.PermissionDeniedError),
-        (404, openai.NotFoundError),
-        (429, openai.RateLimitError),
-        (500, openai.InternalServerError),
-        (503, openai.InternalServerError),
-    ],
-)
 async def test_a_refusal_before_the_stream_is_the_sdk_s_own_class(
-    foldline: StartFoldline, key: str, model: str, status: int, raised: type[openai.APIStatusError], stream: bool
+    foldline: StartFoldline, key: str, model: str, stream: bool
 ) -> None:
+    plain = openai.DefaultAsyncHttpxClient(verify=False, trust_env=False)
     async with (
         foldline(max_retries=0) as proxy,
-        openai.AsyncOpenAI(
-            api_key=key,
-            base_url=proxy.openai_url,
-            max_retries=0,
-            http_client=openai.DefaultAsyncHttpxClient(verify=False),
-        ) as chat,
+        openai.AsyncOpenAI(api_key=key, base_url=proxy.openai_url, max_retries=0, http_client=plain) as chat,
     ):
-        with pytest.raises(raised) as refused:
-            await chat.chat.completions.create(
-                model=model, messages=[{"role": "user", "content": f"[[fail={status}]]"}], stream=stream
-            )
-
-    assert refused.value.status_code == status
-    assert refused.value.response.headers["x-foldline-turn"]
-    assert refused.value.response.headers["content-type"].startswith("application/json")
-    assert refused.value.message
+        for status, raised in CLASSES.items():
+            with pytest.raises(raised) as refused:
+                await chat.chat.completions.create(
+                    model=model, messages=[{"role": "user", "content": f"[[fail={status}]]"}], stream=stream
+                )
+            assert refused.value.status_code == status
+            assert refused.value.response.headers["x-foldline-turn"]
+            assert refused.value.response.headers["content-type"].startswith("application/json")
+            assert isinstance(refused.value.body, dict)
 
 
 async def test_a_key_that_the_provider_refuses_is_an_authentication_error(proxy: Proxy, model: str) -> None:
@@ -115,6 +112,15 @@ async def test_a_stream_that_fails_on_its_way_raises_in_the_sdk(
     with pytest.raises(openai.APIError):
         await listen()
     assert texts[0].startswith("word1")
+
+
+async def test_an_answer_in_one_piece_that_is_cut_off_is_a_bad_gateway(chat: openai.AsyncOpenAI, model: str) -> None:
+    with pytest.raises(openai.InternalServerError) as refused:
+        await chat.chat.completions.create(
+            model=model, messages=[{"role": "user", "content": "[[words=60]] [[break=1]]"}]
+        )
+
+    assert refused.value.status_code == 502
 
 
 @pytest.mark.parametrize("order", ["truncate=3", "error=3", "break=3"])

@@ -60,6 +60,20 @@ async def test_a_stream(gemini: Google, model: str) -> None:
     assert last.usage_metadata is not None
 
 
+@pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession")  # Google's own use of aiohttp
+async def test_the_sdk_s_usual_client_over_aiohttp_too(proxy: Proxy, key: str, model: str) -> None:
+    client: Google = genai.Client(api_key=key, http_options=types.HttpOptions(base_url=proxy.url))
+    try:
+        answer = await client.aio.models.generate_content(model=model, contents="Say: ahoy")
+        stream = await client.aio.models.generate_content_stream(model=model, contents="Say: ahoy")
+        text = "".join([piece.text or "" async for piece in stream])
+    finally:
+        await client.aio.aclose()
+        client.close()
+
+    assert (answer.text, text) == ("ahoy", "ahoy")
+
+
 async def test_a_chat_with_a_system_instruction_remembers_turn_by_turn(
     gemini: Google, sim: Running, model: str
 ) -> None:
