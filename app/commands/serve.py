@@ -116,11 +116,13 @@ def _end_with_parent() -> None:
 def _config(settings: Settings, app: object) -> uvicorn.Config:
     import uvicorn
 
+    from app.commands.protocol import Protocol
+
     return uvicorn.Config(
         app,  # pyright: ignore[reportArgumentType] # a factory, by name or as an object
         factory=True,
         loop="auto",
-        http="httptools",
+        http=Protocol,
         ws="none",
         lifespan="on",
         workers=settings.workers,

@@ -51,7 +51,7 @@ async def test_a_host_that_never_shakes_hands(transport: AiohttpTransport) -> No
 async def test_a_name_that_takes_for_ever_to_look_up(
     transport: AiohttpTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def hangs(*_: Any) -> list[Any]:
+    async def hangs(*_: Any, **__: Any) -> list[Any]:
         await asyncio.sleep(30)
         return []
 

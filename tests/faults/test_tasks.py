@@ -11,8 +11,10 @@ from contextlib import asynccontextmanager
 import pytest
 import uvicorn
 
+import app.commands.protocol
 import app.web.body
 import app.web.pulse
+from app.commands.protocol import Protocol
 from app.main import create_app
 from app.settings import Settings
 from tests.faults.rawclient import CHAT, GEMINI, GEMINI_STREAM, Client, ask, gemini_body, get, openai_body, request
@@ -25,7 +27,7 @@ async def served(provider: str, **more: str) -> AsyncGenerator[str]:
     """Foldline on this very event loop; its URL."""
     app = create_app(Settings(redis_url="memory://", **toward(provider), **more))  # pyright: ignore[reportArgumentType] (validated from text)
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = uvicorn.Server(uvicorn.Config(app, http="httptools", ws="none", log_config=None))
+        server = uvicorn.Server(uvicorn.Config(app, http=Protocol, ws="none", log_config=None))
         task = asyncio.create_task(server.serve(sockets=[listener]))
         await until(lambda: server.started, "it serves", 20)
         try:
@@ -75,6 +77,37 @@ async def test_a_body_that_does_not_come_is_waited_for_so_long_and_no_longer(
         assert answer.status == 408
         assert "in time" in answer.error["message"]
         assert provider.asked == []
+
+
+HALF = b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nconte"
+
+
+@pytest.mark.parametrize(
+    ("before", "sent"), [(0, b""), (0, HALF), (1, HALF)], ids=["nothing", "half", "half of a second"]
+)
+async def test_a_head_that_does_not_come_is_waited_for_so_long_and_no_longer(
+    monkeypatch: pytest.MonkeyPatch, before: int, sent: bytes
+) -> None:
+    monkeypatch.setattr(app.commands.protocol, "HEAD_SECONDS", 0.3)
+    async with raw_server(says_hi) as provider, served(provider.url) as url, await Client.to(url) as client:
+        for _ in range(before):
+            await client.post(CHAT, openai_body())
+            assert (await client.answer()).status == 200
+        await client.send(sent)
+        async with asyncio.timeout(5):
+            assert await client.reader.read() == b""
+
+
+async def test_a_head_deadline_does_not_touch_what_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app.commands.protocol, "HEAD_SECONDS", 0.1)
+
+    async def thinks(peer: Peer) -> None:
+        await asyncio.sleep(0.4)
+        await says_hi(peer)
+
+    async with raw_server(thinks) as provider, served(provider.url) as url, await Client.to(url) as client:
+        await client.send(request(CHAT, openai_body()) + b"POST /half")
+        assert (await client.answer()).status == 200
 
 
 async def test_a_client_that_takes_nothing_for_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
