@@ -48,6 +48,20 @@ async def test_a_gemini_request_reaches_its_provider_byte_for_byte(
     assert sim.journal.last.path == f"/v1beta/models/{GEMINI}:{verb.partition('?')[0]}"
 
 
+@pytest.mark.parametrize("model", [GEMINI, "gpt-4.1"])
+async def test_single_objects_where_gemini_s_schema_has_lists_are_taken_as_gemini_takes_them(
+    http: httpx2.AsyncClient, sim: Running, model: str
+) -> None:
+    """The form of many examples: no list around the one content, nor around its one part."""
+    body = b'{"system_instruction":{"parts":{"text":"Be brief."}},"contents":{"parts":{"text":"Say: ahoy"}}}'
+    sim.script([{"text": "ahoy"}])
+    answer = await http.post(f"/v1beta/models/{model}:generateContent", content=body, headers=JSON)
+
+    assert answer.status_code == 200
+    assert "Be brief." in sim.journal.last.raw.decode()
+    assert (sim.journal.last.raw == body) == (model == GEMINI)
+
+
 async def test_a_whole_answer_comes_back_byte_for_byte(http: httpx2.AsyncClient, sim: Running) -> None:
     choice = {"index": 0, "message": {"role": "assistant", "content": "né", "x_mood": "calm"}, "finish_reason": "stop"}
     said = {"id": "c-1", "object": "chat.completion", "created": 1, "model": "m", "x_big": 10**25, "choices": [choice]}

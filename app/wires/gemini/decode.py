@@ -201,7 +201,8 @@ def _content(raw: msgspec.Raw, where: str) -> Message:
 def _parts(fields: Fields, where: str) -> tuple[Part, ...]:
     if "parts" not in fields:
         return ()
-    slices = read(fields["parts"], RAW_LIST, f"{where}.parts")
+    raw = fields["parts"]  # a list by its schema; Google's own examples write a single part too, and the API takes it
+    slices = [raw] if bytes(raw)[:1] == b"{" else read(raw, RAW_LIST, f"{where}.parts")
     return tuple(part(slice_, f"{where}.parts[{i}]") for i, slice_ in enumerate(slices))
 
 
