@@ -24,7 +24,7 @@ CALLABLE: Json = {"functionDeclarations": [{"name": "f"}]}
 
 @dataclass(frozen=True)
 class Row:
-    """`said` is merged into a plain body. At most one of `becomes` (path → value), `lost` and `refused` is set."""
+    """`said` is merged into a plain body. `becomes` is path → value in the other body."""
 
     name: str
     said: Json
@@ -104,6 +104,12 @@ OPENAI = [
         "response_format json_schema",
         {"response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": SCHEMA, "strict": True}}},
         {"generationConfig.responseMimeType": "application/json", "generationConfig.responseJsonSchema.type": "object"},
+    ),
+    Row(
+        "response_format beside tools of Gemini 2.5",
+        {"tools": [TOOL], "response_format": {"type": "json_object"}},
+        lost="response_format",
+        target=OLDER,
     ),
     Row("response_format of tomorrow", {"response_format": {"type": "grammar"}}, lost="response_format"),
     Row("reasoning_effort", {"reasoning_effort": "low"}, {"generationConfig.thinkingConfig.thinkingLevel": "LOW"}),
@@ -210,7 +216,20 @@ GEMINI = [
     config("frequencyPenalty", 1, "frequency_penalty"),
     config("seed", 3, "seed"),
     config("responseMimeType", "text/plain"),
-    config("responseMimeType", "application/json", "response_format", {"type": "json_object"}),
+    Row(
+        "responseMimeType JSON",
+        {
+            "generationConfig": {"responseMimeType": "application/json"},
+            "systemInstruction": {"parts": [{"text": "Say it in JSON."}]},
+        },
+        {"response_format": {"type": "json_object"}},
+    ),
+    Row(
+        "responseMimeType JSON, unsaid",
+        {"generationConfig": {"responseMimeType": "application/json"}},
+        {"response_format": {"type": "json_object"}, "messages.0": {"role": "system", "content": "Answer with JSON."}},
+        lost="response_format",
+    ),
     lost_config("responseMimeType", "text/x.enum"),
     Row(
         "responseSchema",

@@ -138,7 +138,7 @@ def _generation_config(chat: Chat, model: str, losses: list[Loss]) -> dict[str, 
         "presencePenalty": s.presence_penalty,
         "frequencyPenalty": s.frequency_penalty,
         **_thinking(chat, model),
-        **_output(chat, losses),
+        **_output(chat, model, losses),
     }
     sampling: Mapping[str, Any] = {"temperature": s.temperature, "topP": s.top_p, "topK": s.top_k}
     if generation(model)[0] >= 3 and "gemini-" in model:
@@ -173,9 +173,12 @@ def _level(effort: str, model: str) -> str:
     return {"low": "LOW", "medium": "MEDIUM"}.get(effort, "HIGH")
 
 
-def _output(chat: Chat, losses: list[Loss]) -> dict[str, Any]:
+def _output(chat: Chat, model: str, losses: list[Loss]) -> dict[str, Any]:
     output = chat.sampling.output
     if output is None:
+        return {}
+    if chat.tools and generation(model)[0] < 3:
+        losses.append(Loss("response_format", "Gemini 2.5 takes no JSON output beside tools: the tools were kept."))
         return {}
     if output.schema is None:
         return {"responseMimeType": "application/json"}

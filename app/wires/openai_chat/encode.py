@@ -21,6 +21,8 @@ from app.wires.toolnames import short_id
 from app.wires.wire import Outbound, Target
 
 PATH = "/chat/completions"
+SAY_JSON = "Answer with JSON."
+_STANDARD = str.maketrans("-_", "+/")
 OURS = frozenset(("foldline",))
 
 
@@ -43,12 +45,27 @@ def encode(chat: Chat, target: Target) -> Outbound:
 def _anew(chat: Chat, target: Target) -> Outbound:
     losses: list[Loss] = [Loss(name, "Chat Completions has no such field.") for name in chat.rest]
     body: dict[str, Any] = {"model": target.model, "messages": list(_messages(chat, losses))}
+    if _must_say_json(chat):
+        body["messages"].insert(0, {"role": "system", "content": SAY_JSON})
+        losses.append(
+            Loss("response_format", "OpenAI's JSON mode wants the word in the prompt: a line was put before it.")
+        )
     body |= _sampling(chat, target, losses)
     if tools := _tools(chat.tools, losses):
         body["tools"] = tools
     if chat.stream:
         body |= {"stream": True, "stream_options": {"include_usage": True}}
     return Outbound(PATH, to_json(body), tuple(losses))
+
+
+def _must_say_json(chat: Chat) -> bool:
+    """JSON mode without a schema is refused unless the prompt says JSON somewhere. Only the system texts are asked, so
+    that the line does not come and go as the chat grows (https://platform.openai.com/docs/guides/structured-outputs)."""
+    output = chat.sampling.output
+    if output is None or output.schema is not None:
+        return False
+    texts = (part.text for message in chat.system for part in message.parts if isinstance(part, Text))
+    return not any("json" in text.lower() for text in texts)
 
 
 def _messages(chat: Chat, losses: list[Loss]) -> Iterable[Any]:
@@ -133,18 +150,26 @@ def _part(part: Part) -> dict[str, Any] | None:
 
 
 def _media(media: Media) -> dict[str, Any]:
-    url = f"data:{media.mime};base64,{media.data}" if media.data else media.url
+    data = _standard(media.data)
+    url = f"data:{media.mime};base64,{data}" if data else media.url
     if media.kind == "image" and url:
         image = {"url": url} | ({"detail": media.detail} if media.detail else {})
         return {"type": "image_url", "image_url": image}
     if media.kind == "audio" and media.data:
-        return {"type": "input_audio", "input_audio": {"data": media.data, "format": _audio_format(media.mime)}}
+        return {"type": "input_audio", "input_audio": {"data": data, "format": _audio_format(media.mime)}}
     if media.kind == "file" and media.data:
         return {"type": "file", "file": {"file_data": url, "filename": media.name or "file"}}
     raise ClientError(
         f"This model's provider takes no {media.kind} given by {'value' if media.data else 'address or provider id'}. "
         "Send images by value or https URL, audio and files by value."
     )
+
+
+def _standard(data: str) -> str:
+    """Base64 in the standard alphabet, padded: Google's SDK writes the URL-safe one, which OpenAI refuses."""
+    if "-" in data or "_" in data:
+        data = data.translate(_STANDARD)
+    return data + "=" * (-len(data) % 4)
 
 
 def _audio_format(mime: str) -> str:
@@ -224,7 +249,8 @@ def _tools(tools: tuple[Tool, ...], losses: list[Loss]) -> list[Any]:
             losses.append(Loss(f"tools.{tool.name}", "This tool runs only at its own provider."))
         else:
             function = {"name": legal(tool.name), "description": tool.description, "parameters": tool.schema}
-            written.append({"type": "function", "function": function})
+            said = {name: value for name, value in function.items() if value}  # no schema: a function without arguments
+            written.append({"type": "function", "function": said})
     return written
 
 
