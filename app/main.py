@@ -149,10 +149,8 @@ def _policy(settings: Settings) -> dict[str, Any]:
     """The policy numbers that somebody set; the others depend on the request's profile."""
     from app.context.policy import NUMBERS
 
-    names = (*NUMBERS, "profile")
-    return {
-        name: value for name in names if name in settings.provenance and (value := getattr(settings, name)) is not None
-    }
+    names = [name for name in (*NUMBERS, "profile") if name in settings.model_fields_set]
+    return {name: value for name in names if (value := getattr(settings, name)) is not None}
 
 
 def _secrets(settings: Settings) -> list[str]:
