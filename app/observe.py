@@ -97,18 +97,29 @@ class Metrics:
         )
         self.open = Gauge("foldline_turns_open", "Turns that run now.", registry=self.registry)
         self._cache: dict[tuple[str, ...], Any] = {}
+        self._usual: dict[tuple[str, str, str], tuple[Any, Any, Any, Any, Any]] = {}
 
     def turn(self, details: TurnDetails) -> None:
         """Count one turn."""
         dialect, upstream = details.dialect, details.upstream or "none"
-        self._child(self._turns, dialect, upstream, details.outcome).inc()
-        self._child(self._seconds, dialect, upstream).observe(details.seconds)
+        usual = self._usual.get((dialect, upstream, details.outcome))
+        if usual is None:
+            usual = self._usual[dialect, upstream, details.outcome] = (
+                self._turns.labels(dialect, upstream, details.outcome).inc,
+                self._seconds.labels(dialect, upstream).observe,
+                self._first.labels(dialect, upstream).observe,
+                self._tokens.labels(upstream, "input").inc,
+                self._tokens.labels(upstream, "output").inc,
+            )
+        count, seconds, first_byte, read, written = usual
+        count()
+        seconds(details.seconds)
         if details.first_byte:
-            self._child(self._first, dialect, upstream).observe(details.first_byte)
+            first_byte(details.first_byte)
         if details.input_tokens:
-            self._child(self._tokens, upstream, "input").inc(details.input_tokens)
+            read(details.input_tokens)
         if details.output_tokens:
-            self._child(self._tokens, upstream, "output").inc(details.output_tokens)
+            written(details.output_tokens)
         if details.error:
             self._child(self._errors, details.error).inc()
         if details.sent_upstream > 1:
@@ -187,6 +198,7 @@ class TurnLog:
         self._write = self._json if form == "json" else self._console
         self._stream = stream or sys.stderr
         self._clock = clock
+        self._second, self._moment = -1, ""
 
     def turn(self, details: TurnDetails) -> None:
         """Write the line. A broken stderr never breaks a turn."""
@@ -200,7 +212,10 @@ class TurnLog:
         return json.dumps({"at": round(self._clock(), 3), "event": "turn", **fields}, ensure_ascii=False)
 
     def _console(self, d: TurnDetails) -> str:
-        moment = time.strftime("%H:%M:%S", time.localtime(self._clock()))
+        now = int(self._clock())
+        if now != self._second:
+            self._second, self._moment = now, time.strftime("%H:%M:%S", time.localtime(now))
+        moment = self._moment
         error = f" {d.error}" if d.error else ""
         tokens = f" {d.input_tokens}+{d.output_tokens} tokens" if d.input_tokens or d.output_tokens else ""
         return (

@@ -17,7 +17,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from copy import copy
 from typing import Any
 
 import msgspec
@@ -49,7 +48,7 @@ class Chain:
 
     def __init__(self, tenant: bytes) -> None:
         """`tenant` keys the hash: equal talks of two tenants have nothing in common."""
-        self._base = _sha256(VERSION + len(tenant).to_bytes(2, "big") + tenant).digest()
+        self._base = _sha256(_seed(tenant)).digest()
         self._open = self._base
         self._run = ""
         self._said: list[str] = []
@@ -64,7 +63,8 @@ class Chain:
 
     def copy(self) -> Chain:
         """A second chain that stands where this one stands."""
-        twin = copy(self)
+        twin = Chain.__new__(Chain)
+        twin._base, twin._open, twin._run = self._base, self._open, self._run  # noqa: SLF001 - the same class
         twin._said, twin._calls = list(self._said), list(self._calls)  # noqa: SLF001 - the same class
         twin._results, twin._taken = list(self._results), set(self._taken)  # noqa: SLF001 - the same class
         return twin
@@ -144,8 +144,12 @@ def root(marks: Sequence[bytes], tenant: bytes) -> bytes:
 
     Not simply the first message: one without words (or a system message) leaves the chain where it began.
     """
-    start = Chain(tenant).address
+    start = _sha256(_seed(tenant)).digest()[:SIZE]
     return next((mark for mark in marks if mark != start), start)
+
+
+def _seed(tenant: bytes) -> bytes:
+    return VERSION + len(tenant).to_bytes(2, "big") + tenant
 
 
 def setup(system: Iterable[Message], tools: Iterable[Tool]) -> bytes:

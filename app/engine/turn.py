@@ -160,9 +160,9 @@ class Turn:
         if seen and goes_on(chat, seen):
             self._chain, addresses = seen.chain.copy(), seen.addresses
         addresses += tuple(map(self._chain.extend, chat.messages[len(addresses) : -1]))
-        before_last = Seen(chat, addresses, self._chain.copy())
+        if look.keys:
+            memo.keep(look, Seen(chat, addresses, self._chain.copy()))
         addresses += tuple(map(self._chain.extend, chat.messages[len(addresses) :]))
-        memo.keep(look, before_last)
         return chat, addresses
 
     def _by_message(self) -> dict[int, Checkpoint]:
