@@ -34,7 +34,20 @@ LAYERS = {
 TOP = frozenset({"main", "cli", "commands"})
 PURE = frozenset({"chat", "wires", "context"})
 IMPURE_MODULES = frozenset(
-    {"asyncio", "time", "random", "secrets", "uuid", "os", "logging", "socket", "threading", "subprocess", "pathlib", "io"}
+    {
+        "asyncio",
+        "time",
+        "random",
+        "secrets",
+        "uuid",
+        "os",
+        "logging",
+        "socket",
+        "threading",
+        "subprocess",
+        "pathlib",
+        "io",
+    }
 )
 OWNERS = {
     "redis": frozenset({"state"}),
@@ -138,7 +151,11 @@ def test_only_a_chat_is_ever_replaced_never_a_message_or_a_part() -> None:
     for file in _of("chat", "wires", "context", "engine", "tools", "web"):
         assert "dataclasses" not in set(_imports(_tree(file))), file
         for node in ast.walk(_tree(file)):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("replace", "__replace__"):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr in ("replace", "__replace__")
+            ):
                 target = ast.unparse(node.args[0]) if node.args else ""
                 if ast.unparse(node.func) in ("copy.replace", "msgspec.structs.replace", "structs.replace") and not (
                     target in ("chat", "draft.chat", "self.chat") or file.name == "policy.py"

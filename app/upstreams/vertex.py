@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from app.errors import UpstreamError
 from app.upstreams.upstream import Credential
@@ -41,7 +41,8 @@ class GoogleSignIn:
 
         try:
             if self._credentials is None:
-                self._credentials, _ = google.auth.default(scopes=[SCOPE])  # pyright: ignore[reportUnknownMemberType] (google-auth is untyped here)
+                found = google.auth.default(scopes=[SCOPE])  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] (google-auth is untyped here)
+                self._credentials = cast(Any, found)[0]
             self._credentials.refresh(Request())
         except google.auth.exceptions.GoogleAuthError as error:
             words = f"Google Cloud sign-in failed ({type(error).__name__}). Check the application default credentials."

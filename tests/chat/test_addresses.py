@@ -194,9 +194,7 @@ def test_numbers_in_arguments_keep_their_value_in_the_address() -> None:
 
 
 def test_the_root_is_where_the_first_words_end() -> None:
-    system, first, second = (
-        Message(role, (Text(text),)) for role, text in (("system", ""), ("user", "a"), ("assistant", "b"))
-    )
+    system, first, second = Message("system", (Text(""),)), Message("user", (Text("a"),)), Message("assistant", ())
     marks = addresses([system, first, second], b"t")
     assert root(marks, b"t") == marks[1]
     assert root((), b"t") == Chain(b"t").address

@@ -16,14 +16,6 @@ PNG = "iVBORw0KGgo="
 DATA_URL = f"data:image/png;base64,{PNG}"
 
 
-def _user(*parts: Json) -> Json:
-    return {"model": "m", "messages": [{"role": "user", "content": list(parts)}]}
-
-
-def _said(*parts: Json) -> Json:
-    return {"contents": [{"role": "user", "parts": list(parts)}]}
-
-
 # ---- calls and results
 
 

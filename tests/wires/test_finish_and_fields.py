@@ -167,7 +167,7 @@ def test_response_fields_that_only_openai_has_do_not_reach_a_gemini_client() -> 
         "annotations": [{"type": "url_citation"}],
         "audio": {"id": "a"},
     }
-    body = {
+    body: Json = {
         "id": "r1",
         "object": "chat.completion",
         "created": 1,

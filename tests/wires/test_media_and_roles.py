@@ -248,24 +248,24 @@ def test_a_body_that_cannot_be_read_is_refused_with_a_sentence(client: str, raw:
     assert refusal.value.message.endswith(".")
 
 
-@pytest.mark.parametrize(
-    ("client", "change", "param"),
-    [
-        ("openai", {"messages": "hi"}, "messages"),
-        ("openai", {"messages": [{"content": "x"}]}, "messages[0]"),
-        ("openai", {"messages": [{"role": "user", "content": 5}]}, "messages[0]"),
-        ("openai", {"messages": [{"role": "user", "content": [{"type": "text"}]}]}, "messages[0].content[0].text"),
-        ("openai", {"model": 5}, "model"),
-        ("openai", {"temperature": "hot"}, "temperature"),
-        ("openai", {"tools": [{"type": "function", "function": {}}]}, "tools[0]"),
-        ("openai", {"tool_choice": "sometimes"}, "tool_choice"),
-        ("openai", {"response_format": {"type": "json_schema"}}, "response_format"),
-        ("gemini", {"contents": [{"role": "robot", "parts": []}]}, "contents[0].role"),
-        ("gemini", {"contents": [{"parts": [{"text": 5}]}]}, "contents[0].parts[0].text"),
-        ("gemini", {"generationConfig": {"maxOutputTokens": "many"}}, "generationConfig"),
-        ("gemini", {"toolConfig": "x"}, None),
-    ],
-)
+MISTAKES: list[tuple[str, Json, str | None]] = [
+    ("openai", {"messages": "hi"}, "messages"),
+    ("openai", {"messages": [{"content": "x"}]}, "messages[0]"),
+    ("openai", {"messages": [{"role": "user", "content": 5}]}, "messages[0]"),
+    ("openai", {"messages": [{"role": "user", "content": [{"type": "text"}]}]}, "messages[0].content[0].text"),
+    ("openai", {"model": 5}, "model"),
+    ("openai", {"temperature": "hot"}, "temperature"),
+    ("openai", {"tools": [{"type": "function", "function": {}}]}, "tools[0]"),
+    ("openai", {"tool_choice": "sometimes"}, "tool_choice"),
+    ("openai", {"response_format": {"type": "json_schema"}}, "response_format"),
+    ("gemini", {"contents": [{"role": "robot", "parts": []}]}, "contents[0].role"),
+    ("gemini", {"contents": [{"parts": [{"text": 5}]}]}, "contents[0].parts[0].text"),
+    ("gemini", {"generationConfig": {"maxOutputTokens": "many"}}, "generationConfig"),
+    ("gemini", {"toolConfig": "x"}, None),
+]
+
+
+@pytest.mark.parametrize(("client", "change", "param"), MISTAKES)
 def test_a_mistake_is_named_by_its_place(client: str, change: Json, param: str | None) -> None:
     if param is None:
         decoded(client, HELLO[client] | change)

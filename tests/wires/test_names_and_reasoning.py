@@ -18,14 +18,6 @@ PNG = "iVBORw0KGgo="
 DATA_URL = f"data:image/png;base64,{PNG}"
 
 
-def _user(*parts: Json) -> Json:
-    return {"model": "m", "messages": [{"role": "user", "content": list(parts)}]}
-
-
-def _said(*parts: Json) -> Json:
-    return {"contents": [{"role": "user", "parts": list(parts)}]}
-
-
 # ---- names and ids
 
 
@@ -90,7 +82,7 @@ def test_a_tool_that_came_in_the_providers_own_format_keeps_its_name() -> None:
 
 def test_an_id_that_is_too_long_for_openai_is_shortened_the_same_way_in_call_and_result() -> None:
     long = "x" * 60
-    contents = [
+    contents: list[Json] = [
         {"role": "user", "parts": [{"text": "go"}]},
         {"role": "model", "parts": [{"functionCall": {"id": long, "name": "f"}}]},
         {"role": "user", "parts": [{"functionResponse": {"id": long, "name": "f", "response": {}}}]},

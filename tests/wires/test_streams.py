@@ -157,7 +157,7 @@ def _joined(pieces: list[Json]) -> list[Json]:
     for piece in pieces:
         if piece["index"] == len(calls):
             calls.append({"id": "", "function": {"name": "", "arguments": ""}})
-        call = calls[piece["index"]]
+        call: Json = calls[int(piece["index"])]
         call["id"] += piece.get("id", "")
         for key in ("name", "arguments"):
             call["function"][key] += piece["function"].get(key, "")

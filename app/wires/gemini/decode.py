@@ -135,7 +135,7 @@ def _fields(raw: msgspec.Raw, where: str) -> Fields:
 
 def _contents(raw: msgspec.Raw) -> tuple[Message, ...]:
     """`contents` is a list by its schema; REST users may send one content, or plain text, and the API takes it."""
-    first = bytes(raw[:1]) if isinstance(raw, bytes) else bytes(raw)[:1]
+    first = bytes(memoryview(raw)[:1])
     if first == b'"':
         return (Message("user", (Text(read(raw, TEXT, "contents")),)),)
     slices = [raw] if first == b"{" else read(raw, RAW_LIST, "contents")
