@@ -244,6 +244,8 @@ class Turn:
         sent, reply = relay.sent, relay.reply
         if reply.finished is None or reply.failed is not None or reply.finished.reason == "paused":
             return
+        if self.known.bypassed:  # one deadline a turn: a store that did not answer before is not waited for again
+            return
         usage = reply.usage
         checkpoint = Checkpoint(
             address=self._chain.copy().extend(reply.message),

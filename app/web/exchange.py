@@ -16,6 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from app.engine import Engine, Request, Turn
 from app.errors import ProxyError, UpstreamError
+from app.observe import TurnDetails
 from app.upstreams.upstream import Credential
 from app.web.body import ClientLeft, Incoming, check_headers, read_body
 from app.web.pulse import Pulse
@@ -60,7 +61,13 @@ class Door:
         except ClientLeft:
             return
         except ProxyError as error:
-            await _refuse(exchange, incoming, wire.problem(error), request_id)
+            problem = wire.problem(error)
+            self.engine.observe(
+                TurnDetails(
+                    request_id=request_id, dialect=wire.name, status=problem.status, outcome="refused", error=error.kind
+                )
+            )
+            await _refuse(exchange, incoming, problem, request_id)
             return
         whole = Inbound(body, inbound.model, inbound.stream, inbound.framing)
         passed_on = Credential() if self.gate.closed else credential
