@@ -197,3 +197,37 @@ async def test_with_keys_of_foldline_s_own_the_list_is_closed_to_others_and_asks
     assert (refused.status_code, listed.status_code) == (401, 200)
     assert len(sim.journal) == 2
     assert not any("house-key" in str(exchange.headers) for exchange in sim.journal)
+
+
+async def test_all_who_ask_at_once_share_one_question_to_the_provider(
+    foldline: StartFoldline, sim: Running, key: str
+) -> None:
+    async with foldline(**OPERATORS) as proxy, _bare(proxy, authorization=f"Bearer {key}") as client:
+        answers = await asyncio.gather(*[client.get("/v1/models") for _ in range(12)])
+
+    assert {answer.status_code for answer in answers} == {200}
+    assert len({answer.content for answer in answers}) == 1
+    assert sorted(_asked(sim)) == ["/v1/models", "/v1beta/models"]
+
+
+async def test_an_operator_s_key_that_is_refused_is_not_blamed_on_the_client(foldline: StartFoldline, key: str) -> None:
+    async with (
+        foldline(openai_api_key="bad-key", gemini_api_key="operators-2") as half,
+        _bare(half, authorization=f"Bearer {key}") as client,
+    ):
+        rest = await client.get("/v1/models")
+    async with (
+        foldline(openai_api_key="bad-key", gemini_api_key="bad-key") as none,
+        _bare(none, authorization=f"Bearer {key}") as client,
+    ):
+        nothing = await client.get("/v1/models")
+
+    assert {model["owned_by"] for model in rest.json()["data"]} == {"google"}
+    assert (nothing.status_code, "bad-key" in nothing.text) == (502, False)
+
+
+@pytest.mark.parametrize("path", ["/v1/models", "/v1/models/gpt-4.1", "/v1beta/models"])
+async def test_some_clients_only_ask_whether_it_is_there(http: httpx2.AsyncClient, path: str) -> None:
+    answer = await http.head(path)
+
+    assert (answer.status_code, answer.content) == (200, b"")
