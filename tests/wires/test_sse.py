@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from app.wires import sse
@@ -79,6 +79,8 @@ def _quickly(chunks: list[bytes]) -> list[Frame]:
     return found + frames.close()
 
 
+@example([b"data: x", b"\r\n", b"\n", b"data: x"], [])
+@example([b"data: x\r", b"\r\n", b"data: x"], [])
 @settings(max_examples=300, deadline=None)
 @given(PIECES, st.lists(st.integers(0, 80), max_size=6))
 def test_any_bytes_cut_anywhere_give_what_the_standard_says(pieces: list[bytes], cuts: list[int]) -> None:

@@ -157,6 +157,9 @@ def _joined(pieces: list[Json]) -> list[Json]:
     for piece in pieces:
         if piece["index"] == len(calls):
             calls.append({"id": "", "function": {"name": "", "arguments": ""}})
+        else:
+            assert piece.keys() == {"index", "function"}
+            assert piece["function"].keys() == {"arguments"}
         call: Json = calls[int(piece["index"])]
         call["id"] += piece.get("id", "")
         for key in ("name", "arguments"):
