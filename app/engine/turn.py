@@ -34,6 +34,11 @@ AGAIN = 1
 """Times that a turn is sent once more because the model's own output was unusable, before anything of it went out."""
 
 
+RESUMED = frozenset(("continuationToken",))
+"""A Gemini client that resumes an answer sends a token that holds only for the very same contents: nothing may be mended
+in them, nor put back (https://ai.google.dev/api/generate-content)."""
+
+
 class Request(msgspec.Struct, frozen=True):
     """A client's request as it came through the door.
 
@@ -130,6 +135,8 @@ class Turn:
         self.id = f"t-{self.session.tenant}{self.session.root}-{engine.new_id()}"
         candidates, route_policy = engine.routes.pick(chat.model)
         policy = policy_of(engine.policy, route_policy, chat.options, agent=bool(chat.tools))
+        if RESUMED & chat.rest.keys():
+            policy = msgspec.structs.replace(policy, off=True)
         asked = [mark for mark, message in zip(addresses, chat.messages, strict=True) if message.role == "assistant"]
         recalled = await engine.store.recall(self.session, asked)
         self.known = Known(addresses, recalled.checkpoints, recalled.memory, engine.clock(), recalled.bypassed)
