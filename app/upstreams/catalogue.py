@@ -18,8 +18,9 @@ from urllib.parse import quote
 import msgspec
 
 from app.errors import DeniedError, ProxyError, UpstreamError
+from app.upstreams.model_cards import CARDS, Model
 from app.upstreams.upstream import Credential, Kind, Upstream
-from app.wires.envelope import ANYTHING, as_list, as_object, as_text
+from app.wires.envelope import ANYTHING, as_list, as_object
 
 if TYPE_CHECKING:
     import httpx2
@@ -37,29 +38,14 @@ PATIENCE = 5.0
 LARGEST = 16 * 2**20
 """Bytes of a list; the longest known one has 1 MB."""
 
+WHOLE_LIST: Mapping[Kind, str] = {"openai": "", "gemini": "?pageSize=1000", "anthropic": "?limit=1000"}
+"""What asks for the longest page that the provider gives."""
+
+EXTRA_HEADERS: Mapping[Kind, Mapping[str, str]] = {"anthropic": {"anthropic-version": "2023-06-01"}}
+
 ABOUT_THE_KEY = ("unauthenticated", "forbidden")
 MOST_KEPT = 1024
 """Lists in memory: one an upstream, and one more a tenant where clients bring their keys."""
-
-
-class Model(msgspec.Struct, frozen=True):
-    """One model of one upstream.
-
-    Args:
-        id: as a request to that upstream names it, without `models/`.
-        created: Unix seconds, 0 if the upstream does not say.
-        window, output: the most input and output tokens, 0 if the upstream does not say.
-        card: what the upstream literally said of it.
-    """
-
-    id: str
-    kind: Kind
-    name: str = ""
-    owner: str = ""
-    created: int = 0
-    window: int = 0
-    output: int = 0
-    card: Mapping[str, Any] = {}
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -215,63 +201,3 @@ async def _whole(answer: httpx2.Response) -> bytes:
             raise UpstreamError("The provider's list of models is too long to take.")
         pieces.append(piece)
     return b"".join(pieces)
-
-
-def _openai_card(card: Mapping[str, Any]) -> Model | None:
-    """OpenAI's, and the sizes that compatible servers add (OpenRouter `context_length`, vLLM `max_model_len`)."""
-    if not (id_ := as_text(card.get("id"))):
-        return None
-    return Model(
-        id_,
-        "openai",
-        as_text(card.get("name")),
-        as_text(card.get("owned_by")),
-        created=_whole_number(card.get("created")),
-        window=_whole_number(card.get("context_length")) or _whole_number(card.get("max_model_len")),
-        card=card,
-    )
-
-
-def _gemini_card(card: Mapping[str, Any]) -> Model | None:
-    """Gemini's: https://ai.google.dev/api/models. The name carries `models/`."""
-    if not (id_ := as_text(card.get("name")).removeprefix("models/")):
-        return None
-    return Model(
-        id_,
-        "gemini",
-        as_text(card.get("displayName")),
-        "google",
-        window=_whole_number(card.get("inputTokenLimit")),
-        output=_whole_number(card.get("outputTokenLimit")),
-        card=card,
-    )
-
-
-def _anthropic_card(card: Mapping[str, Any]) -> Model | None:
-    """Anthropic's: https://platform.claude.com/docs/en/api/models-list."""
-    if not (id_ := as_text(card.get("id"))):
-        return None
-    return Model(
-        id_,
-        "anthropic",
-        as_text(card.get("display_name")),
-        "anthropic",
-        window=_whole_number(card.get("max_input_tokens")),
-        output=_whole_number(card.get("max_tokens")),
-        card=card,
-    )
-
-
-def _whole_number(value: Any) -> int:
-    return int(value) if isinstance(value, int | float) and value > 0 else 0
-
-
-CARDS: Mapping[Kind, Callable[[Mapping[str, Any]], Model | None]] = {
-    "openai": _openai_card,
-    "gemini": _gemini_card,
-    "anthropic": _anthropic_card,
-}
-WHOLE_LIST: Mapping[Kind, str] = {"openai": "", "gemini": "?pageSize=1000", "anthropic": "?limit=1000"}
-"""What asks for the longest page that the provider gives."""
-
-EXTRA_HEADERS: Mapping[Kind, Mapping[str, str]] = {"anthropic": {"anthropic-version": "2023-06-01"}}

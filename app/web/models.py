@@ -17,7 +17,8 @@ from starlette.routing import Route
 
 from app.engine.routing import Routes
 from app.errors import ClientError, ProxyError, UpstreamError
-from app.upstreams.catalogue import Catalogue, Model
+from app.upstreams.catalogue import Catalogue
+from app.upstreams.model_cards import Model
 from app.upstreams.upstream import Credential, Kind, Upstream
 from app.web.tenant import Gate, credential_of
 from app.wires.gemini import GEMINI
