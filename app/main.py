@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -105,17 +104,8 @@ async def _lifespan(app: App) -> AsyncGenerator[None, None]:
         app.hot["/v1/chat/completions"] = chat.OpenAIChatRoute(door)
         app.include_router(health.router(engine, metrics, admin))
         app.include_router(sessions.router(engine, admin))
-        _settle_memory()
         yield
         engine.inflight.draining = True
-
-
-def _settle_memory() -> None:
-    """What was loaded for good is taken out of the garbage collector's rounds, and those come less often: without, each
-    full round walks a hundred thousand objects of imported modules in the middle of somebody's stream."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(5_000, 20, 50)
 
 
 async def _upstreams(settings: Settings, stack: contextlib.AsyncExitStack) -> dict[str, Upstream]:

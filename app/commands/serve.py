@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import gc
 import math
 import multiprocessing
 import os
@@ -77,9 +78,7 @@ def _leave(*_: object) -> NoReturn:
 def _run_here(settings: Settings, listener: socket.socket) -> None:
     import uvicorn
 
-    from app.main import create_app
-
-    uvicorn.Server(_config(settings, functools.partial(create_app, settings))).run(sockets=[listener])
+    uvicorn.Server(_config(settings, functools.partial(_app, settings))).run(sockets=[listener])
 
 
 def _run_workers(settings: Settings, listener: socket.socket) -> None:
@@ -100,10 +99,23 @@ def worker() -> object:
     It ends with the process that started it, even if that was killed: nobody would be left to stop it, and it would
     hold the port.
     """
+    threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
+    return _app(None)
+
+
+def _app(settings: Settings | None) -> object:
+    """The app, in a process that does nothing else.
+
+    What was loaded for good is taken out of the garbage collector's rounds, and those come less often: without, each
+    full round walks a hundred thousand objects of imported modules in the middle of somebody's stream.
+    """
     from app.main import create_app
 
-    threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
-    return create_app()
+    app = create_app(settings)
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(5_000, 20, 50)
+    return app
 
 
 def _end_with_parent() -> None:

@@ -16,7 +16,7 @@ from app.chat.size import rough
 from app.context import report
 from app.context.known import Checkpoint, Known
 from app.context.plan import Decision, Plan, plan
-from app.context.policy import policy_of
+from app.context.policy import Policy, policy_of
 from app.engine.engine import Engine
 from app.engine.memo import Seen, goes_on
 from app.engine.relay import Relay
@@ -34,9 +34,10 @@ AGAIN = 1
 """Times that a turn is sent once more because the model's own output was unusable, before anything of it went out."""
 
 
+OFF = Policy(off=True)
 RESUMED = frozenset(("continuationToken",))
-"""A Gemini client that resumes an answer sends a token that holds only for the very same contents: nothing may be mended
-in them, nor put back (https://ai.google.dev/api/generate-content)."""
+"""A Gemini client that resumes an answer sends a token that holds only for the very same contents: nothing may be
+mended in them, nor put back (https://ai.google.dev/api/generate-content)."""
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -136,7 +137,7 @@ class Turn:
         candidates, route_policy = engine.routes.pick(chat.model)
         policy = policy_of(engine.policy, route_policy, chat.options, agent=bool(chat.tools))
         if RESUMED & chat.rest.keys():
-            policy = msgspec.structs.replace(policy, off=True)
+            policy = OFF
         asked = [mark for mark, message in zip(addresses, chat.messages, strict=True) if message.role == "assistant"]
         recalled = await engine.store.recall(self.session, asked)
         self.known = Known(addresses, recalled.checkpoints, recalled.memory, engine.clock(), recalled.bypassed)
