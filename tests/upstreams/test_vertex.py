@@ -31,7 +31,7 @@ class Answers(BaseHTTPRequestHandler):
 
     server: TokenServer
 
-    def do_POST(self) -> None:  # noqa: N802 - http.server's own spelling
+    def do_POST(self) -> None:
         self.rfile.read(int(self.headers["content-length"]))
         self.server.asked += 1
         body = json.dumps({"access_token": f"token-{self.server.asked}", "expires_in": 3600, "token_type": "Bearer"})
