@@ -189,6 +189,7 @@ class Chat(msgspec.Struct, frozen=True):
         native: the client's own body as bytes, for the same format out.
         options: the body's `foldline` object, which never reaches a provider.
         rest: top-level fields that are not modelled, by the client's spelling; they survive on the same wire.
+        plain: known to hold no tool call and no result, so that nobody need look for any.
     """
 
     model: str
@@ -203,6 +204,7 @@ class Chat(msgspec.Struct, frozen=True):
     native: Native | None = None
     options: Mapping[str, Any] = {}
     rest: Mapping[str, Any] = {}
+    plain: bool = False
 
 
 class Loss(msgspec.Struct, frozen=True):

@@ -26,7 +26,9 @@ INTERRUPTED = "[no result: interrupted]"
 def mend(draft: Draft, known: Known, policy: Policy) -> Draft:
     """The draft with calls and results paired. A chat that is in order keeps its very messages."""
     messages = draft.chat.messages
-    if not any(type(part) in (ToolCall, ToolResult) for message in messages for part in message.parts):
+    if draft.chat.plain or not any(
+        type(part) in (ToolCall, ToolResult) for message in messages for part in message.parts
+    ):
         return draft
     mender = _Mender(messages)
     mended = mender.run()

@@ -17,8 +17,8 @@ from app.chat.model import Chat
 from app.wires.envelope import Envelope
 from app.wires.prefix import WORTH_IT, Head
 
-LIMIT = 48 * 1024 * 1024
-"""Bytes of request heads that are kept. Messages and digests take about twice as much again."""
+LIMIT = 16 * 1024 * 1024
+"""Bytes of request heads that are kept. The messages that stand for them take four times as much."""
 
 SHORTEST = WORTH_IT // 4
 ALIKE = 4

@@ -5,7 +5,7 @@ never re-encoded (re-encoding loses big integers, number spellings and unknown f
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -39,6 +39,7 @@ class Envelope(msgspec.Struct, frozen=True):
         mended: true if `raw` had to be repaired before it could be read, so that it must not go out as it is.
         head: how the next body of this chat will begin (prefix.py), if that is worth knowing: `messages` but the last.
             `fields` may then lack the list of messages.
+        plain: no message has a tool call or a result.
     """
 
     raw: bytes
@@ -48,21 +49,33 @@ class Envelope(msgspec.Struct, frozen=True):
     messages: tuple[Message, ...]
     mended: bool = False
     head: Any = None
+    plain: bool = False
 
 
-def open_body(body: bytes) -> tuple[bytes, dict[str, msgspec.Raw], bool]:
-    """The body's top-level fields, and the body itself, repaired if it held lone surrogates (then the third is true).
-
-    Half of a split emoji, `"\\ud83d"`, is no text in any encoding, and every provider refuses it; clients that cut
-    strings by UTF-16 units send it all the same. It becomes U+FFFD. Raises ClientError for anything but a JSON object.
-    """
+def open_body(body: bytes) -> dict[str, msgspec.Raw]:
+    """The body's top-level fields. Raises ClientError for anything but a JSON object in UTF-8."""
     if not is_utf8(body):
         raise ClientError("The request body is not valid UTF-8. Encode it as UTF-8.")
-    mended = _without_lone_surrogates(body) if b"\\ud" in body or b"\\uD" in body else body
     try:
-        return mended, RAW_FIELDS.decode(mended), mended is not body
+        return RAW_FIELDS.decode(body)
     except (msgspec.DecodeError, RecursionError) as error:
         raise _unreadable(error) from None
+
+
+def read_or_mend(body: bytes, read: Callable[[bytes, bool], T]) -> T:
+    """What `read` makes of the body; if lone surrogates keep it from being read, of the mended body (then with True).
+
+    Half of a split emoji, `"\\ud83d"`, is no text in any encoding, and every provider refuses it; clients that cut
+    strings by UTF-16 units send it all the same. It becomes U+FFFD. They are looked for only when reading has failed: a
+    search through every long chat would cost more than reading it.
+    """
+    try:
+        return read(body, False)
+    except ClientError:
+        mended = _without_lone_surrogates(body)
+        if mended is body:
+            raise
+        return read(mended, True)
 
 
 def is_utf8(data: bytes) -> bool:

@@ -65,7 +65,7 @@ def resume(body: bytes, head: Head, key: str) -> Rest | None:
     if not body.startswith(head.raw):
         return None
     tail = body[len(head.raw) :]
-    if b"\\ud" in tail or b"\\uD" in tail or not is_utf8(tail):  # may need mending, or is to be refused
+    if not is_utf8(tail):  # is to be refused
         return None
     opening = b'{"' + key.encode() + b'":'
     try:

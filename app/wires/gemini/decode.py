@@ -43,6 +43,7 @@ from app.wires.envelope import (
     encode,
     open_body,
     read,
+    read_or_mend,
 )
 from app.wires.gemini.names import NAME
 from app.wires.wire import Inbound
@@ -76,7 +77,11 @@ _CAMEL: dict[str, str] = {}
 
 def decode(inbound: Inbound) -> Chat:
     """The body as a Chat. Raises ClientError naming the field at fault."""
-    raw, named, mended = open_body(inbound.body)
+    return read_or_mend(inbound.body, lambda raw, mended: _chat(inbound, raw, mended))
+
+
+def _chat(inbound: Inbound, raw: bytes, mended: bool) -> Chat:
+    named = open_body(raw)
     fields = {camel(name): value for name, value in named.items()}
     if "contents" not in fields:
         raise ClientError("contents is missing: send the whole conversation as a list of contents.", param="contents")

@@ -30,7 +30,7 @@ from app.chat.model import (
     ToolResult,
 )
 from app.errors import ClientError
-from app.wires.envelope import RAW_LIST, Envelope, as_list, as_object, as_text, open_body, read
+from app.wires.envelope import RAW_LIST, Envelope, as_list, as_object, as_text, open_body, read, read_or_mend
 from app.wires.openai_chat.names import NAME, TOOL_ERROR
 from app.wires.prefix import head_of, resume
 from app.wires.wire import Inbound
@@ -113,18 +113,23 @@ def decode(inbound: Inbound, before: Chat | None = None) -> Chat:
     """
     if (resumed := _resumed(inbound.body, before)) is not None:
         return resumed
-    raw, fields, mended = open_body(inbound.body)
+    return read_or_mend(inbound.body, _whole)
+
+
+def _whole(raw: bytes, mended: bool) -> Chat:
+    fields = open_body(raw)
     if "messages" not in fields:
         raise ClientError("messages is missing: send the whole conversation as a list of messages.", param="messages")
     listed = fields["messages"]
     slices = read(listed, RAW_LIST, "messages")
     if not slices:
         raise ClientError("messages is empty: send at least one message.", param="messages")
-    everything = _messages(slices, read(listed, MESSAGES, "messages"), 0)
+    said = read(listed, MESSAGES, "messages")
+    everything = _messages(slices, said, 0)
     start = next((i for i, message in enumerate(everything) if message.role != "system"), len(everything))
     system, messages = tuple(everything[:start]), tuple(everything[start:])
     head = head_of(raw, listed, slices[-1], "messages") if len(messages) > 1 and not mended else None
-    return _chat(Envelope(raw, fields, _model(fields), system, messages, mended, head))
+    return _chat(Envelope(raw, fields, _model(fields), system, messages, mended, head, _no_tools(said)))
 
 
 def _resumed(body: bytes, before: Chat | None) -> Chat | None:
@@ -137,11 +142,18 @@ def _resumed(body: bytes, before: Chat | None) -> Chat | None:
     known = envelope.messages[:-1]
     count = len(envelope.system) + len(known)
     try:
-        new = _messages(rest.slices, [MESSAGE.decode(slice_) for slice_ in rest.slices], count)
+        said = [MESSAGE.decode(slice_) for slice_ in rest.slices]
+        messages = (*known, *_messages(rest.slices, said, count))
     except msgspec.DecodeError:  # reading it whole finds it again, and names its place
         return None
-    messages = (*known, *new)
-    return _chat(Envelope(body, rest.fields, _model(rest.fields), envelope.system, messages, False, rest.head))
+    plain = envelope.plain and _no_tools(said)
+    return _chat(Envelope(body, rest.fields, _model(rest.fields), envelope.system, messages, False, rest.head, plain))
+
+
+def _no_tools(said: Sequence[WireMessage]) -> bool:
+    return not any(
+        message.tool_calls or message.function_call or message.role in ("tool", "function") for message in said
+    )
 
 
 def _model(fields: Mapping[str, msgspec.Raw]) -> str:
@@ -164,6 +176,7 @@ def _chat(envelope: Envelope) -> Chat:
         native=Native(NAME, envelope),
         options=said.foldline or {},
         rest={name: value for name, value in fields.items() if name not in MODELED or _unread(name, said)},
+        plain=envelope.plain,
     )
 
 
@@ -194,18 +207,28 @@ def _sampling_fields(fields: Mapping[str, msgspec.Raw]) -> SamplingFields:
 
 
 def _messages(slices: Sequence[msgspec.Raw], said: Sequence[WireMessage], start: int) -> list[Message]:
-    return [
-        _message(raw, message, start + index) for index, (raw, message) in enumerate(zip(slices, said, strict=True))
-    ]
+    messages: list[Message] = []
+    for index, (raw, message) in enumerate(zip(slices, said, strict=True), start):
+        content = message.content
+        if type(content) is str and (message.role == "user" or (message.role == "assistant" and _plain(message))):
+            # nearly all messages of a long chat
+            messages.append(Message(message.role, (Text(content),), Native(NAME, raw)))
+        else:
+            messages.append(_message(raw, message, f"messages[{index}]"))
+    return messages
 
 
-def _message(raw: msgspec.Raw, message: WireMessage, index: int) -> Message:
+def _plain(message: WireMessage) -> bool:
+    """Whether an assistant message is nothing but its content."""
+    return not (
+        message.tool_calls or message.reasoning_content or message.reasoning or message.refusal or message.function_call
+    )
+
+
+def _message(raw: msgspec.Raw, message: WireMessage, where: str) -> Message:
     content = message.content
     native = Native(NAME, raw)
     role = message.role
-    if type(content) is str and role == "user":  # nearly all messages of a long chat
-        return Message("user", (Text(content),), native)
-    where = f"messages[{index}]"
     if role == "user":
         return Message("user", (Text(content),) if type(content) is str else _parts(content, where), native)
     if role == "assistant":
