@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import cast
 
 import pytest
 from cryptography.hazmat.primitives import serialization
@@ -29,13 +30,12 @@ class TokenServer(HTTPServer):
 class Answers(BaseHTTPRequestHandler):
     """One token a request."""
 
-    server: TokenServer
-
     def do_POST(self) -> None:
+        server = cast(TokenServer, self.server)
         self.rfile.read(int(self.headers["content-length"]))
-        self.server.asked += 1
-        body = json.dumps({"access_token": f"token-{self.server.asked}", "expires_in": 3600, "token_type": "Bearer"})
-        self.send_response(self.server.status)
+        server.asked += 1
+        body = json.dumps({"access_token": f"token-{server.asked}", "expires_in": 3600, "token_type": "Bearer"})
+        self.send_response(server.status)
         self.send_header("content-type", "application/json")
         self.end_headers()
         self.wfile.write(body.encode())
