@@ -74,4 +74,5 @@ def set_up_logs(level: str, format: Literal["console", "json"], secrets: Iterabl
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+    for talkative in ("uvicorn.error", "httpx2"):
+        logging.getLogger(talkative).setLevel(logging.WARNING)

@@ -82,7 +82,7 @@ def settings_beside(sim: Running, **changes: Any) -> Settings:
 @contextlib.asynccontextmanager
 async def running_foldline(settings: Settings) -> AsyncGenerator[str]:
     """The URL of a proxy with these settings, whatever their port says, for as long as the block lasts."""
-    listener = socket.socket()
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
     config = uvicorn.Config(
         create_app(settings),
