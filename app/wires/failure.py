@@ -6,8 +6,13 @@ import math
 import re
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
+from typing import Any
 
-from app.errors import Kind, ProxyError
+import msgspec
+
+from app.errors import Kind, ProxyError, UpstreamError
+from app.wires.envelope import ANYTHING, as_list, as_object, encode
+from app.wires.wire import Problem
 
 LONGEST_WAIT = 60.0
 """Seconds. OpenAI's SDK gives up on a Retry-After above 120 s, Anthropic's sleeps however long it is told."""
@@ -76,3 +81,20 @@ def retry_headers(error: ProxyError) -> dict[str, str]:
     if error.retry_after is None:
         return {}
     return {"retry-after": str(math.ceil(min(error.retry_after, LONGEST_WAIT)))}
+
+
+def problem_of(error: ProxyError, wire: str, written: Mapping[str, Any]) -> Problem:
+    """The error as status, headers and body: `written` in the client's format; a provider of the same format is quoted
+    byte for byte."""
+    own = error.body if isinstance(error, UpstreamError) and error.wire == wire else b""
+    return Problem(error.status, own or encode(written), retry_headers(error))
+
+
+def said_in(body: bytes) -> dict[str, Any]:
+    """The JSON object of an error body: bare, or in a list with one element, as in Google's streams; else empty."""
+    try:
+        value: Any = ANYTHING.decode(body)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return {}
+    listed = as_list(value)
+    return as_object(listed[0] if listed else value)

@@ -13,7 +13,7 @@ import pytest
 
 from app.chat.model import Chat, Message, Text
 from app.errors import ClientError
-from app.wires.openai_chat.decode import SamplingFields
+from app.wires.openai_chat.options import SamplingFields
 from app.wires.wire import Target
 from tests.wires.talking import HELLO, OLDER, TARGETS, WIRES, Json, decoded, sent
 

@@ -17,8 +17,8 @@ import msgspec
 from app.chat.model import Chat, Loss, Media, Message, Native, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from app.errors import ClientError
 from app.wires.envelope import RAW_FIELDS, encode
-from app.wires.gemini.decode import camel
 from app.wires.gemini.names import BYPASS, NAME, legal, signs
+from app.wires.gemini.spelling import camel
 
 SEALED = msgspec.json.Decoder(list[msgspec.Raw])
 DATA_URL_MIME = "application/octet-stream"

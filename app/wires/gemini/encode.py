@@ -14,8 +14,8 @@ from app.wires import schema
 from app.wires.envelope import Envelope
 from app.wires.envelope import encode as to_json
 from app.wires.gemini.contents import contents
-from app.wires.gemini.decode import camel
 from app.wires.gemini.names import NAME, generation, legal
+from app.wires.gemini.spelling import camel
 from app.wires.wire import Outbound, Target
 
 BUDGETS = {"none": 0, "minimal": 1024, "low": 1024, "medium": 8192, "high": 24576, "xhigh": 24576, "max": -1}

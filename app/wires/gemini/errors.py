@@ -6,11 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from app.errors import Kind, ProxyError, UpstreamError
-from app.wires.envelope import ANYTHING, as_list, as_object, as_text, encode
-from app.wires.failure import kind_of, retry_after_header, retry_headers
+from app.wires.envelope import as_list, as_object, as_text, encode
+from app.wires.failure import kind_of, problem_of, retry_after_header, said_in
 from app.wires.gemini.names import NAME
 from app.wires.wire import Problem
 
@@ -47,19 +45,12 @@ def error_object(error: ProxyError) -> dict[str, Any]:
 
 def problem(error: ProxyError) -> Problem:
     """The error as status, headers and body; Gemini itself is quoted byte for byte."""
-    own = isinstance(error, UpstreamError) and error.wire == NAME and bool(error.body)
-    body = error.body if isinstance(error, UpstreamError) and own else encode({"error": error_object(error)})
-    return Problem(error.status, body, retry_headers(error))
+    return problem_of(error, NAME, {"error": error_object(error)})
 
 
 def failure(status: int, headers: Mapping[str, str], body: bytes) -> UpstreamError:
     """Gemini's error answer: one object, on the array form of a stream a list with one."""
-    try:
-        value: Any = ANYTHING.decode(body)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        value = None
-    listed = as_list(value)
-    said = as_object(listed[0] if listed else value)
+    said = said_in(body)
     error = as_object(said.get("error"))
     message = as_text(error.get("message")) or f"Gemini answered with status {status}."
     kind = _kind(status, message, error)
@@ -70,7 +61,7 @@ def failure(status: int, headers: Mapping[str, str], body: bytes) -> UpstreamErr
         code=as_text(error.get("status")) or None,
         retry_after=_retry_delay(error) or retry_after_header(headers, message),
         wire=NAME if error else "",
-        body=encode({"error": error}) if listed and error else body,
+        body=encode({"error": error}) if error and body.lstrip()[:1] == b"[" else body,
     )
 
 

@@ -10,12 +10,12 @@ from typing import Any
 
 from app.chat.events import Event, Failed, Finished, Started, TextDelta, ThinkingDelta, ToolCalled, Usage
 from app.chat.model import Chat, ToolCall
-from app.chat.reply import Reply
 from app.errors import ProxyError
 from app.wires.envelope import encode
 from app.wires.gemini.contents import wrapped
 from app.wires.gemini.errors import error_object
 from app.wires.gemini.names import FINISH_OUT
+from app.wires.whole import WholeWriter
 from app.wires.wire import Stamp
 
 
@@ -101,21 +101,8 @@ class ArrayWriter(StreamWriter):
         return super().fail(error) + b"]"
 
 
-class AnswerWriter:
+class AnswerWriter(WholeWriter):
     """Writes an answer in one piece."""
-
-    content_type = "application/json"
-    keepalive = b"\n"
-
-    def __init__(self, chat: Chat, stamp: Stamp) -> None:
-        self._chat = chat
-        self._stamp = stamp
-        self._reply = Reply()
-
-    def write(self, event: Event) -> bytes:
-        """Nothing yet: the answer goes out at its end."""
-        self._reply.add(event)
-        return b""
 
     def close(self) -> bytes:
         """The answer."""

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from app.errors import Kind, ProxyError, UpstreamError
-from app.wires.envelope import ANYTHING, as_list, as_object, as_text, encode
-from app.wires.failure import kind_of, retry_after_header, retry_headers
+from app.wires.envelope import as_object, as_text
+from app.wires.failure import kind_of, problem_of, retry_after_header, said_in
 from app.wires.openai_chat.names import NAME
 from app.wires.wire import Problem
 
@@ -53,19 +51,12 @@ def error_object(error: ProxyError) -> dict[str, Any]:
 
 def problem(error: ProxyError) -> Problem:
     """The error as status, headers and body; a provider of the same format is quoted byte for byte."""
-    own = isinstance(error, UpstreamError) and error.wire == NAME and bool(error.body)
-    body = error.body if isinstance(error, UpstreamError) and own else encode({"error": error_object(error)})
-    return Problem(error.status, body, retry_headers(error))
+    return problem_of(error, NAME, {"error": error_object(error)})
 
 
 def failure(status: int, headers: Mapping[str, str], body: bytes) -> UpstreamError:
     """A provider's error answer. Google's compatibility endpoint wraps it in a list; others send plain text."""
-    try:
-        value: Any = ANYTHING.decode(body)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        value = None
-    listed = as_list(value)
-    said = as_object(listed[0] if listed else value)
+    said = said_in(body)
     error = said.get("error", said)
     error = as_object(error) or {"message": as_text(error)}
     message = as_text(error.get("message")) or f"The provider answered with status {status}."
@@ -77,7 +68,7 @@ def failure(status: int, headers: Mapping[str, str], body: bytes) -> UpstreamErr
         param=as_text(error.get("param")) or None,
         code=code or None,
         retry_after=retry_after_header(headers, message),
-        wire=NAME if as_object(value).get("error") else "",
+        wire=NAME if said.get("error") and body.lstrip()[:1] == b"{" else "",  # a list is not this format
         body=body,
     )
 

@@ -11,11 +11,11 @@ from typing import Any
 
 from app.chat.events import Event, Failed, Finished, Started, TextDelta, ThinkingDelta, ToolCallDelta, ToolCalled, Usage
 from app.chat.model import Chat, ToolCall
-from app.chat.reply import Reply
 from app.errors import ProxyError
 from app.wires.envelope import encode
 from app.wires.openai_chat.errors import error_object
 from app.wires.openai_chat.names import FINISH_OUT
+from app.wires.whole import WholeWriter
 from app.wires.wire import Stamp
 
 
@@ -104,21 +104,8 @@ class ChunkWriter:
         return b"data: " + encode({"error": error_object(error)}) + b"\n\n"
 
 
-class CompletionWriter:
+class CompletionWriter(WholeWriter):
     """Writes an answer in one piece."""
-
-    content_type = "application/json"
-    keepalive = b"\n"
-
-    def __init__(self, chat: Chat, stamp: Stamp) -> None:
-        self._chat = chat
-        self._stamp = stamp
-        self._reply = Reply()
-
-    def write(self, event: Event) -> bytes:
-        """Nothing yet: the answer goes out at its end."""
-        self._reply.add(event)
-        return b""
 
     def close(self) -> bytes:
         """The completion."""
