@@ -24,7 +24,7 @@ from app.upstreams.gemini import gemini, vertex
 from app.upstreams.openai import openai
 from app.upstreams.transport import AiohttpTransport, Timeouts
 from app.upstreams.upstream import Upstream
-from app.web import chat, health, models, sessions
+from app.web import chat, health, memory, models, plans, sessions
 from app.web.admin import Admin
 from app.web.exchange import Door
 from app.web.pulse import Pulse
@@ -79,7 +79,7 @@ async def _lifespan(app: App) -> AsyncGenerator[None, None]:
         timeouts = Timeouts(settings.connect_timeout, settings.first_byte_timeout, settings.idle_timeout)
         transport = AiohttpTransport(timeouts)
         stack.push_async_callback(transport.aclose)
-        routes = Routes(_routes(settings), await _upstreams(settings, stack))
+        routes = Routes(routes_of(settings), await upstreams_of(settings, stack))
         pulse = Pulse(settings.keepalive_after)
         stack.push_async_callback(pulse.stop)
         metrics = Metrics()
@@ -88,7 +88,7 @@ async def _lifespan(app: App) -> AsyncGenerator[None, None]:
             store=store,
             routes=routes,
             transport=transport,
-            policy=_policy(settings),
+            policy=policy_numbers(settings),
             max_retries=settings.max_retries,
             strict=settings.strict,
             observers=(metrics, TurnLog(settings.log_format))
@@ -104,11 +104,14 @@ async def _lifespan(app: App) -> AsyncGenerator[None, None]:
         app.hot["/v1/chat/completions"] = chat.OpenAIChatRoute(door)
         app.include_router(health.router(engine, metrics, admin))
         app.include_router(sessions.router(engine, admin))
+        app.include_router(plans.router(door, admin, bearer_manages=bool(settings.admin_token)))
+        app.include_router(memory.router(engine, gate, admin, bearer_is_admins=bool(settings.admin_token)))
         yield
         engine.inflight.draining = True
 
 
-async def _upstreams(settings: Settings, stack: contextlib.AsyncExitStack) -> dict[str, Upstream]:
+async def upstreams_of(settings: Settings, stack: contextlib.AsyncExitStack) -> dict[str, Upstream]:
+    """The upstreams by name. Where none is set up the simulator is one; `stack` ends it."""
     if settings.demo:
         url = settings.simulator_url
         if url is None:
@@ -138,14 +141,15 @@ def _own(described: Any) -> str:
     return "" if described.base_url == "https://generativelanguage.googleapis.com" else described.base_url
 
 
-def _routes(settings: Settings) -> list[Route]:
+def routes_of(settings: Settings) -> list[Route]:
+    """The routes, first match first."""
     return [
         Route(route.match, route.upstream, route.model or "", tuple(route.fallbacks), route.policy)
         for route in settings.every_route
     ]
 
 
-def _policy(settings: Settings) -> dict[str, Any]:
+def policy_numbers(settings: Settings) -> dict[str, Any]:
     """The policy numbers that somebody set; the others depend on the request's profile."""
     from app.context.policy import NUMBERS
 
