@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from app import __version__
-from app.commands import config, doctor, env, serve, sessions, simulate
+from app.commands import config, doctor, env, explain, serve, sessions, simulate
 from app.commands.command import Command
 from app.errors import ProxyError
 
@@ -17,6 +17,7 @@ COMMANDS: tuple[Command, ...] = (
     simulate.COMMAND,
     doctor.COMMAND,
     env.COMMAND,
+    explain.COMMAND,
     sessions.COMMAND,
     config.COMMAND,
 )

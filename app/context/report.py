@@ -1,11 +1,20 @@
-"""A plan as one header line, and as JSON for the record of the turn."""
+"""A plan as one header line, as JSON for a turn's record and a dry run, and as a table for people."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import msgspec
 
 from app.context.known import Known
 from app.context.plan import Plan
+from app.context.preview import Preview
+
+WIDEST = 400
+"""Characters of one cell. Names come from the request, and may be of any length."""
+
+Row: TypeAlias = tuple[str, str, str]
 
 
 def header(plan: Plan, known: Known) -> str:
@@ -27,3 +36,101 @@ def as_json(plan: Plan, known: Known) -> dict[str, Any]:
             "bypassed": known.bypassed or None,
         },
     }
+
+
+def as_full_json(preview: Preview) -> dict[str, Any]:
+    """A dry run: the plan, where it leads, and the request that would be sent."""
+    plan, known, asked = preview.plan, preview.known, preview.asked
+    shared = as_json(plan, known)
+    shared["known"] |= {"broke": preview.broke or None, "recalled": preview.recalled}
+    return {
+        "format": preview.format,
+        "session": preview.session or None,
+        "session_named": preview.named,
+        "plan": header(plan, known),
+        **shared,
+        "system_texts": preview.system,
+        "messages": {"received": len(preview.messages), "kept": preview.kept, "others": preview.others},
+        "model": preview.wanted,
+        "upstream": {"name": preview.upstream, "model": preview.model},
+        "fallbacks": [{"name": name, "model": model} for name, model in preview.fallbacks],
+        "tokens": {"received": preview.received, "sent": preview.sent},
+        "untouched": preview.untouched,
+        "refused": preview.refused or None,
+        "request": {"path": asked.path, "body": msgspec.Raw(asked.body)} if asked else None,
+    }
+
+
+def as_table(preview: Preview) -> str:
+    """A dry run for people: what would be kept, changed and sent, and why. Plain text, one line a row."""
+    head: Row = ("WHAT", "OUTCOME", "WHY")
+    rows = [head, *(tuple(map(_plain, row)) for row in _rows(preview))]
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    return "\n".join(f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]}".rstrip() for row in rows)
+
+
+def _rows(preview: Preview) -> Iterator[Row]:
+    plan, count = preview.plan, len(preview.messages)
+    texts = f" and {_counted(preview.system, 'system text')}" if preview.system else ""
+    yield (
+        "received",
+        _counted(count, "message") + texts,
+        f"{preview.format}, model {preview.wanted}, about {preview.received} tokens",
+    )
+    if preview.session:
+        yield "session", preview.session, _naming(preview)
+    elif preview.named:
+        yield "session", "named", "by the request itself"
+    else:
+        yield "session", "by content", "the conversation's own beginning tells it"
+    yield "known", f"{preview.known.deepest()} of {_counted(count, 'message')}", _knowing(preview)
+    yield "kept", f"{preview.kept} of {_counted(count, 'message')}", _keeping(preview)
+    for decision in plan.decisions:
+        yield decision.step, decision.applied or "nothing", decision.reason
+    for loss in plan.losses:
+        yield "lost", loss.field, loss.reason
+    if preview.refused:
+        yield "refused", "", preview.refused
+    yield from _leading(preview)
+
+
+def _naming(preview: Preview) -> str:
+    return "named by the request" if preview.named else "the conversation's own beginning tells it"
+
+
+def _knowing(preview: Preview) -> str:
+    if not preview.recalled:
+        return "without the store's memory: a running server may know more"
+    if preview.known.bypassed:
+        return f"the store could not be asked: {preview.known.bypassed}"
+    if not preview.known.deepest():
+        return "nothing of this conversation was answered here"
+    return preview.broke or "all that was answered here before"
+
+
+def _keeping(preview: Preview) -> str:
+    if preview.others:
+        return f"as they came; {_counted(preview.others, 'message')} beside them, written anew or added"
+    return "as they came" if preview.kept == len(preview.messages) else "as they came; the others are left out"
+
+
+def _leading(preview: Preview) -> Iterator[Row]:
+    """Where the request goes, or would go."""
+    if preview.asked is None or preview.refused:
+        yield "sent", "nothing", f"{preview.upstream} would have been asked for {preview.model}"
+        return
+    how = "the client's own bytes, untouched" if preview.untouched else "written anew for this upstream"
+    yield "sent", f"about {preview.sent} tokens", how
+    yield "upstream", preview.upstream, f"asked for {preview.model} at {preview.asked.path}"
+    for name, model in preview.fallbacks:
+        yield "fallback", name, f"asked for {model} when the one before cannot answer"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _plain(text: str) -> str:
+    """One line without control characters: a terminal obeys those."""
+    shown = "".join(sign if sign.isprintable() else "?" for sign in text.replace("\n", " "))
+    return shown if len(shown) <= WIDEST else f"{shown[:WIDEST]}…"

@@ -39,6 +39,13 @@ class Sent(msgspec.Struct, frozen=True):
     losses: tuple[Loss, ...] = ()
 
 
+def refuse_losses(losses: tuple[Loss, ...]) -> None:
+    """What STRICT is for. Raises ClientError if anything would be lost."""
+    if losses:
+        loss = losses[0]
+        raise ClientError(f"{loss.field}: {loss.reason} STRICT is on, so the request was not sent.", param=loss.field)
+
+
 class Sender:
     """Sends. `attempts` counts every request that went out."""
 
@@ -65,13 +72,10 @@ class Sender:
     async def _try(self, chat: Chat, candidate: Candidate, checkpoints: Mapping[int, Checkpoint], strict: bool) -> Sent:
         self.last = candidate
         upstream = candidate.upstream
-        whole, put_back = restored(chat, checkpoints, candidate) if checkpoints else (chat, 0)
+        whole, put_back = restored(chat, checkpoints, candidate)
         outbound = upstream.wire.encode(whole, upstream.target(candidate.model))
-        if strict and outbound.losses:
-            loss = outbound.losses[0]
-            raise ClientError(
-                f"{loss.field}: {loss.reason} STRICT is on, so the request was not sent.", param=loss.field
-            )
+        if strict:
+            refuse_losses(outbound.losses)
         headers = forwarded(self._headers, upstream.wire.name == self._wire)
         headers["content-type"] = "application/json"
         headers["accept-encoding"] = "identity"  # a compressed stream is a delayed stream

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -15,16 +15,18 @@ from app.chat.model import Chat
 from app.chat.size import rough
 from app.context import report
 from app.context.known import Checkpoint, Known
-from app.context.plan import Decision, Plan, plan
-from app.context.policy import Policy, policy_of
+from app.context.plan import Plan
 from app.engine.engine import Engine
 from app.engine.memo import Seen, goes_on
+from app.engine.planning import planned, with_sending
 from app.engine.relay import Relay
 from app.engine.sending import Sender, Sent
 from app.engine.sessions import session_of
+from app.engine.sticky import told
 from app.errors import ClientError, ProxyError, UpstreamError
 from app.observe import Outcome, TurnDetails
 from app.state.keys import Session
+from app.state.store import Recalled
 from app.upstreams.upstream import Credential
 from app.wires.envelope import encode as to_json
 from app.wires.wire import Inbound, Stamp, Wire, Writer
@@ -32,12 +34,6 @@ from app.wires.wire import Inbound, Stamp, Wire, Writer
 LOG = logging.getLogger(__name__)
 AGAIN = 1
 """Times that a turn is sent once more because the model's own output was unusable, before anything of it went out."""
-
-
-OFF = Policy(off=True)
-RESUMED = frozenset(("continuationToken",))
-"""A Gemini client that resumes an answer sends a token that holds only for the very same contents: nothing may be
-mended in them, nor put back (https://ai.google.dev/api/generate-content)."""
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -113,6 +109,7 @@ class Turn:
             await self._answer()
         except ProxyError as error:
             await self.fail(error)
+            await self._note_failure()
         except asyncio.CancelledError:
             self.outcome = "client_left"
             raise
@@ -134,20 +131,13 @@ class Turn:
         headers = dict(request.headers)
         self.session = session_of(chat, headers, addresses, request.tenant)
         self.id = f"t-{self.session.tenant}{self.session.root}-{engine.new_id()}"
-        candidates, route_policy = engine.routes.pick(chat.model)
-        policy = policy_of(engine.policy, route_policy, chat.options, agent=bool(chat.tools))
-        if RESUMED & chat.rest.keys():
-            policy = OFF
-        asked = [mark for mark, message in zip(addresses, chat.messages, strict=True) if message.role == "assistant"]
-        recalled = await engine.store.recall(self.session, asked)
-        self.known = Known(addresses, recalled.checkpoints, recalled.memory, engine.clock(), recalled.bypassed)
-        self.plan = plan(chat, self.known, policy, engine.steps)
-        checkpoints = {} if policy.off else self._by_message()
+        made = await planned(engine, self._recall, self.session, chat, addresses)
+        self.known, self.plan = made.known, made.plan
         if chat.stream and chat.framing == "sse":
             self.out.quiet(self.writer.keepalive, self._begin_early)
         for again in range(AGAIN + 1):
-            self.sent = sent = await self._sender.send(self.plan.chat, candidates, checkpoints, engine.strict)
-            self._note(sent)
+            self.sent = sent = await self._sender.send(made.plan.chat, made.candidates, made.checkpoints, engine.strict)
+            self.plan = with_sending(made.plan, sent.candidate.upstream.name, sent.put_back, sent.losses)
             self._relay = Relay(self, sent)
             try:
                 await self._relay.run()
@@ -157,6 +147,15 @@ class Turn:
                     raise
             else:
                 return
+
+    async def _recall(self, session: Session, asked: Sequence[bytes]) -> Recalled:
+        """What is stored, after what this request itself wants kept. Raises what `told` raises."""
+        recalled = await self.engine.store.recall(session, asked)
+        if "memory" not in self.chat.options:
+            return recalled
+        self.known = Known(bypassed=recalled.bypassed)  # said with an error, if the memory cannot be kept
+        memory = await told(self.engine.store, session, recalled, self.chat.options["memory"])
+        return Recalled(recalled.checkpoints, memory, recalled.bypassed)
 
     def _read(self) -> tuple[Chat, tuple[bytes, ...]]:
         """The chat and its addresses; what was read on an earlier turn is not read again."""
@@ -172,22 +171,6 @@ class Turn:
             memo.keep(look, Seen(chat, addresses, self._chain.copy()))
         addresses += tuple(map(self._chain.extend, chat.messages[len(addresses) :]))
         return chat, addresses
-
-    def _by_message(self) -> dict[int, Checkpoint]:
-        found = self.known.checkpoints
-        if not found:
-            return {}
-        pairs = zip(self.known.addresses, self.chat.messages, strict=True)
-        return {id(message): found[mark] for mark, message in pairs if mark in found and message.role == "assistant"}
-
-    def _note(self, sent: Sent) -> None:
-        """What sending did, as part of the plan."""
-        plan = self.plan
-        decisions = tuple(decision for decision in plan.decisions if decision.step != "restore")
-        if sent.put_back:
-            reason = f"{sent.put_back} assistant turns went back as {sent.candidate.upstream.name} itself wrote them."
-            decisions = (*decisions, Decision("restore", str(sent.put_back), reason))
-        self.plan = Plan(plan.chat, decisions, plan.needs, (*plan.losses, *sent.losses))
 
     def stamp(self) -> Stamp:
         """The identity of an answer that we write ourselves."""
@@ -275,12 +258,21 @@ class Turn:
             known = self.known
             self.known = Known(known.addresses, known.checkpoints, known.memory, known.now, skipped)
 
-    def record(self) -> bytes:
-        """The turn as /foldline/turns shows it, JSON."""
-        return to_json({"turn": self.details(), "at": self.engine.clock(), **report.as_json(self.plan, self.known)})
+    async def _note_failure(self) -> None:
+        """A turn that failed can be looked up too; only its record is kept, behind the answer, and no checkpoint."""
+        if self.id and not self.known.bypassed:
+            candidate = self._sender.last
+            info = {"model": self.chat.model, "upstream": candidate.upstream.name if candidate else ""}
+            await self.engine.store.remember(self.session, [], turn_id=self.id, turn=self.record(), info=info)
 
-    def details(self) -> TurnDetails:
-        """What is known of this turn by now."""
+    def record(self) -> bytes:
+        """The turn as /foldline/turns shows it, JSON. A status not yet sent is the one that is about to be: 200."""
+        return to_json(
+            {"turn": self.details(status=200), "at": self.engine.clock(), **report.as_json(self.plan, self.known)}
+        )
+
+    def details(self, status: int = 0) -> TurnDetails:
+        """What is known of this turn by now; `status` stands in while none was sent."""
         candidate = self._sender.last
         usage = self._relay.reply.usage if self._relay else None
         return TurnDetails(
@@ -291,7 +283,7 @@ class Turn:
             upstream=candidate.upstream.name if candidate else "",
             model=candidate.model if candidate else self.chat.model,
             stream=self.chat.stream,
-            status=self.status,
+            status=self.status or status,
             outcome=self.outcome,
             error=self.error.kind if self.error else "",
             seconds=time.perf_counter() - self._began,
