@@ -9,6 +9,7 @@ import msgspec
 from app.chat.address import addresses
 from app.chat.model import Chat
 from app.chat.size import rough
+from app.context.memory import merged, patch_of, within_limit
 from app.context.preview import Asked, Preview
 from app.engine.planning import Planned, Recall, Rules, planned, with_sending
 from app.engine.restoring import restored
@@ -66,11 +67,10 @@ async def preview(
     Raises:
         ClientError: the body cannot be read, or asks for what does not exist; the message says what to change.
     """
-    form = _format_of(body)
-    chat = form.wire.decode(_inbound(form, body, model))
+    form, chat = _read(body, model)
     marks = addresses(chat.messages, tenant)
     session = session_of(chat, headers, marks, tenant)
-    made = await planned(rules, recall or _nothing, session, chat, marks)
+    made = await planned(rules, _with_told_memory(recall or _nothing, chat), session, chat, marks)
     candidate = made.candidates[0]
     whole, put_back = restored(made.plan.chat, made.checkpoints, candidate)
     outbound, refused = _encoded(whole, made, rules.strict)
@@ -100,9 +100,30 @@ async def preview(
     )
 
 
+def _read(body: bytes, model: str) -> tuple[Format, Chat]:
+    try:
+        form = _format_of(body)
+        return form, form.wire.decode(_inbound(form, body, model))
+    except RecursionError:
+        raise ClientError("The request is nested too deeply.") from None
+
+
 async def _nothing(session: Session, addresses: Sequence[bytes]) -> Recalled:
     """In place of a store."""
     return Recalled()
+
+
+def _with_told_memory(recall: Recall, chat: Chat) -> Recall:
+    """What is stored, as it would be after what the request itself wants kept: a turn would store that first."""
+    if "memory" not in chat.options:
+        return recall
+
+    async def told(session: Session, addresses: Sequence[bytes]) -> Recalled:
+        recalled = await recall(session, addresses)
+        memory = within_limit(merged(recalled.memory or {}, patch_of(chat.options["memory"])))
+        return Recalled(recalled.checkpoints, memory or None, recalled.bypassed)
+
+    return told
 
 
 def _format_of(body: bytes) -> Format:

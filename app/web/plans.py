@@ -24,7 +24,7 @@ def router(door: Door, admin: Admin, *, bearer_manages: bool) -> APIRouter:
     """POST /foldline/plan.
 
     Args:
-        bearer_manages: the bearer token is ADMIN_TOKEN, so that the client's own key comes in another header.
+        bearer_manages: an ADMIN_TOKEN is set and is the bearer token: the client's key comes in another header.
     """
     api = APIRouter(prefix="/foldline", dependencies=[admin.dependency])
 
