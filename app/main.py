@@ -105,7 +105,7 @@ async def _lifespan(app: App) -> AsyncGenerator[None, None]:
         app.include_router(health.router(engine, metrics, admin))
         app.include_router(sessions.router(engine, admin))
         app.include_router(plans.router(door, admin, bearer_manages=bool(settings.admin_token)))
-        app.include_router(memory.router(engine, gate, admin, bearer_is_admins=bool(settings.admin_token)))
+        app.include_router(memory.router(engine, gate, admin, bearer_manages=bool(settings.admin_token)))
         yield
         engine.inflight.draining = True
 

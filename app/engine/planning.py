@@ -13,15 +13,16 @@ import msgspec
 from app.chat.model import Chat, Loss
 from app.context.known import Checkpoint, Known
 from app.context.plan import Decision, Plan, Step, plan
-from app.context.policy import Policy, policy_of
+from app.context.policy import policy_of
+from app.context.steps import RESUMING
 from app.engine.routing import Candidate, Routes
 from app.state.keys import Session
 from app.state.store import Recalled
 
-OFF = Policy(off=True)
 RESUMED = frozenset(("continuationToken",))
 """A Gemini client that resumes an answer sends a token that holds only for the very same contents: nothing may be
-mended in them, nor put back (https://ai.google.dev/api/generate-content)."""
+mended in them, nor put back (https://ai.google.dev/api/generate-content). They began with the session's memory, so that
+stands there again."""
 
 Recall = Callable[[Session, Sequence[bytes]], Awaitable[Recalled]]
 """Asks for what is stored in a session at these addresses: `Store.recall`, or something in its place."""
@@ -84,13 +85,12 @@ async def planned(rules: Rules, recall: Recall, session: Session, chat: Chat, ad
     """The plan for `chat`, whose messages end at `addresses`. Raises ClientError for a model or an option not known."""
     candidates, route_policy = rules.routes.pick(chat.model)
     policy = policy_of(rules.policy, route_policy, chat.options, agent=bool(chat.tools))
-    if RESUMED & chat.rest.keys():
-        policy = OFF
+    resumed = bool(RESUMED & chat.rest.keys())
     asked = [mark for mark, message in zip(addresses, chat.messages, strict=True) if message.role == "assistant"]
     recalled = await recall(session, asked)
     known = Known(addresses, recalled.checkpoints, recalled.memory, rules.clock(), recalled.bypassed)
-    made = plan(chat, known, policy, rules.steps)
-    return Planned(candidates, known, made, {} if policy.off else _by_message(chat, known))
+    made = plan(chat, known, policy, RESUMING if resumed else rules.steps)
+    return Planned(candidates, known, made, {} if policy.off or resumed else _by_message(chat, known))
 
 
 def _by_message(chat: Chat, known: Known) -> dict[int, Checkpoint]:

@@ -33,12 +33,12 @@ class Sessions:
     """Finds the session that an id stands for.
 
     Args:
-        bearer_is_admins: an ADMIN_TOKEN is set: then the bearer token of a request is that, and no client's key.
+        bearer_manages: an ADMIN_TOKEN is set: then the bearer token of a request is that, and no client's key.
     """
 
-    def __init__(self, gate: Gate, bearer_is_admins: bool) -> None:
+    def __init__(self, gate: Gate, bearer_manages: bool) -> None:
         self._gate = gate
-        self._bearer_is_admins = bearer_is_admins
+        self._bearer_manages = bearer_manages
 
     def find(self, id: str, request: Request) -> Session:  # noqa: A002 (the path's own word)
         """Raises ClientError or DeniedError."""
@@ -47,10 +47,10 @@ class Sessions:
         if not id or len(id) > LONGEST_ID:
             raise ClientError(f"A session's id has 1 to {LONGEST_ID} characters.", kind="not_found")
         headers: dict[bytes, bytes] = dict(request.scope["headers"])
-        if self._bearer_is_admins:
+        if self._bearer_manages:
             headers.pop(b"authorization", None)
         credential = credential_of(headers, request.scope.get("query_string", b""))
-        if self._bearer_is_admins and not credential.secret:
+        if self._bearer_manages and not credential.secret:
             raise ClientError(
                 "This is not an id of ours. Use the one in x-foldline-session (s-…); for an id that the client chose, "
                 "send the client's own key in x-api-key beside the ADMIN_TOKEN."
@@ -59,10 +59,10 @@ class Sessions:
         return named(id, self._gate.tenant(credential))
 
 
-def router(engine: Engine, gate: Gate, admin: Admin, *, bearer_is_admins: bool) -> APIRouter:
+def router(engine: Engine, gate: Gate, admin: Admin, *, bearer_manages: bool) -> APIRouter:
     """GET, PUT, PATCH (JSON merge patch, RFC 7396) and DELETE. A session without memory has an empty one."""
     api = APIRouter(prefix="/foldline", dependencies=[admin.dependency])
-    sessions, store = Sessions(gate, bearer_is_admins), engine.store
+    sessions, store = Sessions(gate, bearer_manages), engine.store
 
     @api.get(PATH)
     async def read(id: str, request: Request) -> Response:  # noqa: A002 # pyright: ignore[reportUnusedFunction] (the path's own word; FastAPI calls it)
