@@ -132,6 +132,17 @@ async def test_a_chat_that_goes_through_untouched_is_sent_without_memory(
     assert _texts(sim) == ALL
 
 
+async def test_the_record_of_a_turn_says_that_memory_was_there_and_not_what_it_holds(
+    http: httpx2.AsyncClient, model: str
+) -> None:
+    answer = await _say(http, _body(model, memory={"name": "Aoi"}))
+    record = await http.get(f"/foldline/turns/{answer.headers['x-foldline-turn']}")
+    (decision,) = record.json()["decisions"]
+    assert (decision["step"], decision["applied"]) == ("memory", "1")
+    assert "1 entry" in decision["reason"]
+    assert "Aoi" not in record.text
+
+
 async def test_without_memory_the_clients_own_bytes_go_out(http: httpx2.AsyncClient, sim: Running) -> None:
     body = b'{"x":1e2 , "model":"gpt-4.1","messages":[{"role":"user","content":"Say: \\u00e9"}]}'
     named = {"content-type": "application/json", "x-session-id": "plain"}
