@@ -211,17 +211,25 @@ async def test_what_the_client_has_seen_is_never_asked_for_again() -> None:
 
 @pytest.mark.parametrize(("client", "upstream"), PAIRS)
 @pytest.mark.parametrize("how", ["error", "silence"])
-async def test_a_stream_that_breaks_is_an_error_for_the_client_and_is_not_remembered(
-    client: str, upstream: str, how: str
+async def test_a_stream_that_breaks_is_an_error_for_the_client_and_leaves_its_record_but_no_checkpoint(
+    client: str, upstream: str, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage = await Stage.open(upstream)
+    remember, kept = stage.store.remember, list[Any]()
+
+    async def noted(session: Session, checkpoints: Any, **more: Any) -> str:
+        kept.extend(checkpoints)
+        return await remember(session, checkpoints, **more)
+
+    monkeypatch.setattr(stage.store, "remember", noted)
     first = SPEAKS[upstream]("hel").pieces[: 2 if upstream == "openai" else 1]
     stage.replies(Given([*first, *([broken()] if how == "error" else [])]))
     seen = await stage.says(client, SAID[client])
     assert seen.reply.failed is not None
     assert not seen.ended, "the connection is cut, so that no client takes it for a clean end"
     assert stage.turns[0].outcome == "failed"
-    assert await _stored(stage, seen) is None
+    assert kept == []
+    assert json.loads(await _stored(stage, seen))["turn"]["outcome"] == "failed"
 
 
 @pytest.mark.parametrize(("client", "upstream"), PAIRS)
