@@ -1,6 +1,6 @@
 """What a text is made of: how many letters, digits, words, kana … it has, counted at the speed of `bytes.translate`.
 
-A tokenizer's count is nearly linear in these numbers, and counting them takes a fifth of what the fastest tokenizer
+A tokenizer's count is nearly linear in these numbers, and counting them takes about half of what the fastest tokenizer
 takes. A long unbroken run of letters and digits (base64, a key, a digest) is counted apart: a tokenizer finds no word
 in it and cuts it into pieces of two letters or fewer.
 """
@@ -28,6 +28,9 @@ _NOT_LOWER = _without(_LOWER)
 _NOT_UPPER = _without(_UPPER)
 _NOT_DIGITS = _without(_DIGITS)
 _WORDS = bytes(0x61 if byte in _UPPER + _LOWER or byte > 0x7F else 0x20 for byte in range(256))
+_REPEATED = ((b"    ", b" "), (b"\n\n\n", b"\n"), (b"----", b"-"), (b"====", b"="))
+"""Indents, padded columns and rules: a tokenizer has one token for most runs of these, up to 16 and more of them."""
+
 _NUMBERS = bytes(0x61 if byte in _DIGITS else 0x20 for byte in range(256))
 _NOT_LEADS = bytes(byte for byte in range(256) if byte < 0xC2)
 _LATIN = bytes(range(0xC2, 0xCC))
@@ -52,6 +55,7 @@ class Script(NamedTuple):
     words: float = 0
     numbers: float = 0
     encoded: float = 0
+    repeated: float = 0
     latin: float = 0
     cyrillic: float = 0
     arabic: float = 0
@@ -64,24 +68,32 @@ class Script(NamedTuple):
 
 
 def script_of(text: str) -> Script:
-    """Count what stands in a text. Well under a millisecond for 100 kB."""
+    """Count what stands in a text. One to two milliseconds for 100 kB."""
     raw = text.encode("utf-8", "surrogatepass")
     encoded = 0
     if len(raw) >= LONGEST_WORD:
         raw, encoded = _without_encodings(raw)
+    before = len(raw)
+    for run, once in _REPEATED:
+        shorter = raw.replace(run, once)
+        if len(shorter) < len(raw):
+            raw = shorter.replace(run, once)
+    repeated = before - len(raw)
     lower = len(raw.translate(None, _NOT_LOWER))
     upper = len(raw.translate(None, _NOT_UPPER))
     digits = len(raw.translate(None, _NOT_DIGITS))
     blanks = raw.count(b" ") + raw.count(b"\t")
     newlines = raw.count(b"\n")
     words = (b" " + raw.translate(_WORDS)).count(b" a")
-    numbers = (b" " + raw.translate(_NUMBERS)).count(b" a")
+    numbers = len(raw.translate(_NUMBERS).split())
     marks = len(raw) - lower - upper - digits - blanks - newlines
     if text.isascii():
-        return Script(lower, upper, digits, marks, blanks, newlines, words, numbers, encoded)
+        return Script(lower, upper, digits, marks, blanks, newlines, words, numbers, encoded, repeated)
     leads = raw.translate(None, _NOT_LEADS)
     marks -= len(raw.translate(None, _ASCII))
-    return Script(lower, upper, digits, marks, blanks, newlines, words, numbers, encoded, *_beyond_ascii(leads))
+    return Script(
+        lower, upper, digits, marks, blanks, newlines, words, numbers, encoded, repeated, *_beyond_ascii(leads)
+    )
 
 
 def _beyond_ascii(leads: bytes) -> tuple[int, ...]:

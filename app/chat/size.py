@@ -50,32 +50,32 @@ SIGNATURE_CHARACTERS = 5
 OPAQUE_ENCODED = 4_000
 """Characters of base64 in a part that we do not model which count as text; beyond, it is media in disguise."""
 
-# fitted to the tokenizers named beside them, on texts of every kind (see docs/tokens.md); punctuation has a tenth added,
-# so that JSON and logs lean upwards
+# fitted to the tokenizers named beside them, on texts of every kind (see docs/tokens.md); punctuation has a tenth
+# added (a quarter for Claude), so that JSON and logs lean upwards
 _WEIGHTS: Mapping[Family, Script] = {
     # o200k_base
     "openai": Script(
-        lower=0.123, upper=0.16, digits=0.46, punctuation=0.61, blanks=0.15, newlines=1.06, words=0.31,
-        numbers=0.86, encoded=0.69, latin=0.84, cyrillic=0.21, arabic=0.25, indic=0.29, symbols=0.9,
-        kana=0.75, han=0.81, hangul=0.59, emoji=2.0,
+        lower=0.084, upper=0.112, digits=0.35, punctuation=0.57, blanks=0.39, newlines=1.25, words=0.3,
+        numbers=1.22, encoded=0.69, repeated=0.032, latin=0.73, cyrillic=0.17, arabic=0.193, indic=0.24,
+        symbols=0.9, kana=0.75, han=0.81, hangul=0.52, emoji=2.0,
     ),
     # nobody publishes the vocabulary for offline use: o200k's weights, but every digit is a token
     "gemini": Script(
-        lower=0.13, upper=0.2, digits=1.0, punctuation=0.6, blanks=0.12, newlines=1.0, words=0.34,
-        numbers=0.1, encoded=0.75, latin=0.85, cyrillic=0.35, arabic=0.45, indic=0.6, symbols=1.0,
-        kana=0.75, han=0.8, hangul=0.7, emoji=2.0,
+        lower=0.089, upper=0.2, digits=1.0, punctuation=0.59, blanks=0.39, newlines=1.25, words=0.3,
+        numbers=0.2, encoded=0.75, repeated=0.032, latin=0.85, cyrillic=0.35, arabic=0.45, indic=0.6,
+        symbols=1.0, kana=0.75, han=0.82, hangul=0.7, emoji=2.0,
     ),
     # the tokenizer of Opus 4.7 and later; older models take a quarter less, except for Chinese, Japanese and Korean
     "claude": Script(
-        lower=0.135, upper=0.75, digits=0.45, punctuation=0.76, blanks=0.34, newlines=0.35, words=0.8,
-        numbers=0.89, encoded=0.96, latin=2.53, cyrillic=0.37, arabic=0.58, indic=0.72, symbols=1.3,
-        kana=0.88, han=1.16, hangul=1.08, emoji=2.0,
+        lower=0.12, upper=0.7, digits=0.4, punctuation=0.73, blanks=0.173, newlines=1.24, words=1.08,
+        numbers=1.09, encoded=0.96, repeated=0.117, latin=2.32, cyrillic=0.35, arabic=0.56, indic=0.7,
+        symbols=1.3, kana=0.86, han=1.16, hangul=1.03, emoji=2.0,
     ),
     # the larger of cl100k_base (near Llama 3's) and Qwen 3.5
     "other": Script(
-        lower=0.111, upper=0.13, digits=1.11, punctuation=0.57, blanks=0.13, newlines=1.54, words=0.41,
-        numbers=0.51, encoded=0.8, latin=2.0, cyrillic=0.53, arabic=0.79, indic=1.16, symbols=1.1,
-        kana=0.99, han=1.26, hangul=1.06, emoji=2.0,
+        lower=0.074, upper=0.1, digits=1.15, punctuation=0.63, blanks=0.43, newlines=1.7, words=0.3,
+        numbers=0.5, encoded=0.8, repeated=0.041, latin=1.95, cyrillic=0.51, arabic=0.77, indic=1.15,
+        symbols=1.1, kana=0.98, han=1.26, hangul=1.0, emoji=2.0,
     ),
 }  # fmt: skip
 
