@@ -22,6 +22,8 @@ from app.chat.windows import UNKNOWN, Window, learnt, window_of
         ("gpt-4", 8_192, 4_096),
         ("o4-mini", 200_000, 100_000),
         ("models/gemini-3.8-flash", 1_048_576, 65_536),
+        ("gemini-flash-latest", 1_048_576, 65_536),
+        ("gemini-2.0-flash", 1_048_576, 8_192),
         ("gemini-2.5-flash-lite", 1_048_576, 65_536),
         ("gemma-3-27b-it", 131_072, 8_192),
         ("claude-opus-5-5", 1_000_000, 128_000),
