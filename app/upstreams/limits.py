@@ -57,7 +57,7 @@ LONGEST_NAME = 200
 LONGEST_MESSAGE = 4_000
 """Characters of a refusal that are read."""
 
-_N = r"(\d[\d,]{0,14})(?:\.0)?"
+_N = r"\d[\d,]{0,11}(?!\d)"
 _LIMIT, _ASKED, _MORE = (f"(?P<{name}>{_N})" for name in ("limit", "asked", "more"))
 
 _WORDINGS: tuple[str, ...] = (
@@ -75,7 +75,7 @@ _WORDINGS: tuple[str, ...] = (
     rf"input \({_ASKED} tokens\) is longer than the model's context length \({_LIMIT}",
     rf"prompt \((?:total )?length {_ASKED}\) is (?:too )?long.{{0,60}}?(?:context length|model length of) {_LIMIT}",
     # OpenAI, Azure, DeepSeek, OpenRouter, vLLM; the tail is missing now and then
-    rf"(?:maximum )?context length is (?:only )?{_LIMIT}(?: tokens)?[.,]? (?:however, )?"
+    rf"(?:maximum )?context length is (?:only )?{_LIMIT}(?: tokens)?[.,]? (?:however,? )?"
     rf"(?:your messages resulted in|you requested(?: about)?|your request has|your prompt contains(?: at least)?)"
     rf" {_ASKED}",
     rf"exceed the configured limit of {_LIMIT} tokens\. Your messages resulted in {_ASKED}",
@@ -121,13 +121,9 @@ def overflow(message: str) -> tuple[int, int]:
     said = message[:LONGEST_MESSAGE]
     for pattern in _PATTERNS:
         if found := pattern.search(said):
-            given = {name: int(number.replace(",", "")) for name, number in _numbers(found).items()}
+            given = {name: int(number.replace(",", "")) for name, number in found.groupdict().items() if number}
             return given["limit"], given.get("asked", 0) + given.get("more", 0)
     return 0, 0
-
-
-def _numbers(found: re.Match[str]) -> dict[str, str]:
-    return {name: words.partition(".")[0] for name, words in found.groupdict().items() if words}
 
 
 class Limits:
