@@ -21,6 +21,7 @@ from app.settings import Settings, load
 from app.state.store import Store
 from app.upstreams.catalogue import Catalogue
 from app.upstreams.gemini import gemini, vertex
+from app.upstreams.limits import Limits
 from app.upstreams.openai import openai
 from app.upstreams.transport import AiohttpTransport, Timeouts
 from app.upstreams.upstream import Upstream
@@ -33,6 +34,8 @@ from app.wires.gemini import GEMINI
 from app.wires.openai_chat import OPENAI_CHAT
 
 DEMO_KEY = "lab"
+LAST_SUMMARIES = 5.0
+"""Seconds that summaries made behind turns may still take when the server stops; they are paid for."""
 
 
 class App(FastAPI):
@@ -84,8 +87,11 @@ async def _lifespan(app: App) -> AsyncGenerator[None, None]:
         stack.push_async_callback(pulse.stop)
         metrics = Metrics()
         metrics.registry.register(StoreMetrics(store))
+        limits = Limits(transport)
+        stack.push_async_callback(limits.aclose)
         engine = Engine(
             store=store,
+            limits=limits,
             routes=routes,
             transport=transport,
             policy=policy_numbers(settings),
@@ -106,6 +112,7 @@ async def _lifespan(app: App) -> AsyncGenerator[None, None]:
         app.include_router(sessions.router(engine, admin))
         app.include_router(plans.router(door, admin, bearer_manages=bool(settings.admin_token)))
         app.include_router(memory.router(engine, gate, admin, bearer_manages=bool(settings.admin_token)))
+        stack.push_async_callback(engine.summaries.close, LAST_SUMMARIES)
         yield
         engine.inflight.draining = True
 
@@ -153,7 +160,8 @@ def policy_numbers(settings: Settings) -> dict[str, Any]:
     """The policy numbers that somebody set; the others depend on the request's profile."""
     from app.context.policy import NUMBERS
 
-    names = [name for name in (*NUMBERS, "profile") if name in settings.model_fields_set]
+    said = (*NUMBERS, "profile", "summary_model", "summary_when")
+    names = [name for name in said if name in settings.model_fields_set]
     return {name: value for name in names if (value := getattr(settings, name)) is not None}
 
 

@@ -21,6 +21,10 @@ _UNSEEN = dict.fromkeys((*range(32), *range(127, 160), 0x2028, 0x2029), "?")
 """Control characters: a model name with a line end in it must not write a log line of its own."""
 
 
+MOST_MODELS = 50
+"""Model names that metrics tell apart; further ones are `other`."""
+
+
 class TurnDetails(msgspec.Struct, frozen=True):
     """What is known of a turn when it is over. Times are seconds, tokens are the provider's own count if it gave one.
 
@@ -53,6 +57,35 @@ class TurnDetails(msgspec.Struct, frozen=True):
     plan: str = ""
     bypassed: str = ""
     losses: int = 0
+
+
+class SummaryDetails(msgspec.Struct, frozen=True):
+    """What is known of one summary when it is done with. Times are seconds, tokens are the provider's own count.
+
+    Args:
+        pinned: the model that was asked for. served: the one that the response named; drifted: another one.
+        outcome: made; refused: the retention gate did not let it pass; failed: there was no summary at all.
+        reason: why it was refused, or failed.
+        found, kept, repaired: critical tokens: in what was folded, kept by the first answer, brought back afterwards.
+        score: the share that is kept in the end, 0 to 1. asked: questions. facts: lines carried word for word.
+    """
+
+    session: str = ""
+    upstream: str = ""
+    pinned: str = ""
+    served: str = ""
+    drifted: bool = False
+    outcome: Literal["made", "refused", "failed"] = "made"
+    reason: str = ""
+    found: int = 0
+    kept: int = 0
+    repaired: int = 0
+    score: float = 0
+    asked: int = 0
+    facts: int = 0
+    seconds: float = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
 
 
 class Metrics:
@@ -95,6 +128,29 @@ class Metrics:
         self._losses = Counter(
             "foldline_losses", "Things that a target format could not say.", ("upstream",), registry=self.registry
         )
+        self._summaries = Counter(
+            "foldline_summaries", "Summaries, by how they ended.", ("upstream", "outcome"), registry=self.registry
+        )
+        self._summary_tokens = Counter(
+            "foldline_summary_tokens",
+            "Tokens of summaries as providers count them.",
+            ("upstream", "direction"),
+            registry=self.registry,
+        )
+        self._drift = Counter(
+            "foldline_summary_drift",
+            "Summaries that another model wrote than the pinned one.",
+            ("pinned", "served"),
+            registry=self.registry,
+        )
+        self._retention = Histogram(
+            "foldline_summary_retention",
+            "Share of critical tokens that a summary's first answer kept, by the model that served.",
+            ("served",),
+            registry=self.registry,
+            buckets=(0.1, 0.25, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1),
+        )
+        self._served: set[str] = set()
         self.open = Gauge("foldline_turns_open", "Turns that run now.", registry=self.registry)
         self._cache: dict[tuple[str, ...], Any] = {}
         self._usual: dict[tuple[str, str, str], tuple[Any, Any, Any, Any, Any]] = {}
@@ -128,6 +184,26 @@ class Metrics:
             self._child(self._bypassed, details.bypassed).inc()
         if details.losses:
             self._child(self._losses, upstream).inc(details.losses)
+
+    def summary(self, details: SummaryDetails) -> None:
+        """Count one summary."""
+        upstream = details.upstream or "none"
+        self._child(self._summaries, upstream, details.outcome).inc()
+        self._child(self._summary_tokens, upstream, "input").inc(details.input_tokens)
+        self._child(self._summary_tokens, upstream, "output").inc(details.output_tokens)
+        served = self._label(details.served or details.pinned)
+        if details.drifted:
+            self._child(self._drift, self._label(details.pinned), served).inc()
+        if details.outcome != "failed":
+            kept = details.kept / details.found if details.found else 1.0
+            self._child(self._retention, served).observe(kept)
+
+    def _label(self, model: str) -> str:
+        """The model's name, as long as there are few: providers may answer with any."""
+        if model in self._served or len(self._served) < MOST_MODELS:
+            self._served.add(model)
+            return model
+        return "other"
 
     def _child(self, metric: Any, *labels: str) -> Any:
         """A metric with its labels, looked up once: prometheus_client's own way takes a lock and a tuple each time."""
@@ -195,6 +271,7 @@ class TurnLog:
     def __init__(
         self, form: Literal["console", "json"], stream: TextIO | None = None, clock: Callable[[], float] = time.time
     ) -> None:
+        self._form = form
         self._write = self._json if form == "json" else self._console
         self._stream = stream or sys.stderr
         self._clock = clock
@@ -207,15 +284,38 @@ class TurnLog:
         except (OSError, ValueError):
             return
 
-    def _json(self, details: TurnDetails) -> str:
-        fields = {name: value for name, value in msgspec.structs.asdict(details).items() if value not in ("", 0, False)}
-        return json.dumps({"at": round(self._clock(), 3), "event": "turn", **fields}, ensure_ascii=False)
+    def summary(self, details: SummaryDetails) -> None:
+        """Write the line of a summary: a warning if another model wrote it than the pinned one."""
+        line = self._json(details, "summary") if self._form == "json" else self._summary_words(details)
+        try:
+            self._stream.write(line.translate(_UNSEEN) + "\n")
+        except (OSError, ValueError):
+            return
 
-    def _console(self, d: TurnDetails) -> str:
+    def _summary_words(self, d: SummaryDetails) -> str:
+        head = "WARNING " if d.drifted or d.outcome != "made" else ""
+        drift = f" (pinned is {d.pinned}: the summary model has drifted)" if d.drifted else ""
+        kept = f" kept {d.kept} of {d.found}, repaired {d.repaired}, {d.facts} facts" if d.found else ""
+        why = f": {d.reason}" if d.reason else ""
+        return (
+            f"{self._now()} {head}summary {d.outcome} by {d.served or d.pinned}{drift} via {d.upstream}"
+            f" {d.seconds * 1000:.0f} ms {d.input_tokens}+{d.output_tokens} tokens{kept}{why} {d.session}"
+        )
+
+    def _json(self, details: TurnDetails | SummaryDetails, event: str = "turn") -> str:
+        fields = {name: value for name, value in msgspec.structs.asdict(details).items() if value not in ("", 0, False)}
+        wrong = fields.get("drifted") or (event == "summary" and fields.get("outcome") != "made")
+        level = {"level": "warning"} if wrong else {}
+        return json.dumps({"at": round(self._clock(), 3), "event": event, **level, **fields}, ensure_ascii=False)
+
+    def _now(self) -> str:
         now = int(self._clock())
         if now != self._second:
             self._second, self._moment = now, time.strftime("%H:%M:%S", time.localtime(now))
-        moment = self._moment
+        return self._moment
+
+    def _console(self, d: TurnDetails) -> str:
+        moment = self._now()
         error = f" {d.error}" if d.error else ""
         tokens = f" {d.input_tokens}+{d.output_tokens} tokens" if d.input_tokens or d.output_tokens else ""
         return (

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 LOWEST, HIGHEST = 0.5, 2.0
-"""A ratio beyond these is no tokenizer's: the provider counted something else, as tools of its own."""
+"""A ratio beyond these is not used: no tokenizer is that far off."""
+
+BELIEVABLE = (0.4, 2.5)
+"""A report beyond these teaches nothing: the server counts something else, or makes its numbers up."""
 
 WEIGHT = 0.2
 """How much the newest report moves the ratio; the first one stands as it is."""
@@ -26,7 +29,7 @@ class Calibration:
 
     def observe(self, model: str, estimated: int, reported: int) -> None:
         """Learn from a turn. `estimated` is the uncorrected estimate of the very prompt that `reported` counts."""
-        if estimated < SMALLEST or reported <= 0:
+        if estimated < SMALLEST or not BELIEVABLE[0] <= reported / estimated <= BELIEVABLE[1]:
             return
         seen = _bounded(reported / estimated)
         before = self._ratios.pop(model, None)

@@ -58,15 +58,17 @@ def _complain(message: str) -> int:
 
 async def _preview(settings: Settings, body: bytes, model: str) -> Preview:
     from app.context.steps import STEPS
+    from app.engine.counting import Counting
     from app.engine.planning import FixedRules
     from app.engine.preview import preview
     from app.engine.routing import Routes
     from app.main import policy_numbers, routes_of, upstreams_of
+    from app.upstreams.limits import Limits
 
     described = settings.model_copy(update={"simulator_url": settings.simulator_url or UNASKED})
     async with AsyncExitStack() as stack:
         routes = Routes(routes_of(described), await upstreams_of(described, stack))
-    rules = FixedRules(routes, policy_numbers(settings), STEPS, settings.strict, time.time)
+    rules = FixedRules(routes, policy_numbers(settings), STEPS, settings.strict, time.time, Counting(Limits()))
     return await preview(rules, body, model=model, headers={}, tenant=b"", recall=None)
 
 

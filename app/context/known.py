@@ -7,6 +7,9 @@ from typing import Any
 
 import msgspec
 
+from app.chat.family import Family
+from app.context.folds import Fold
+
 
 class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
     """What only the provider knows about the assistant message that ends at `address`. Immutable: written once.
@@ -22,8 +25,10 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
         handle: the provider's id to continue from (interaction or response), empty if it keeps no state.
         expires: Unix seconds after which the handle may be gone, 0 if there is none.
         input_tokens, output_tokens: as the provider reported them for this turn, 0 if it did not.
+        estimated_tokens: what we took the prompt of that turn for; 0 if nobody counted.
         setup: digest of system prompt and tools at that turn: they stand outside the address.
-        summary: a frozen summary segment that stands for this prefix, empty if none was made.
+        folded: the fold line of that turn (an address), empty if nothing was folded.
+        fold: at the address of a fold (see folds.py): the fold itself. At a turn that left messages out: that fold.
         at: Unix seconds when it was written.
     """
 
@@ -37,9 +42,33 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
     expires: float = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    estimated_tokens: int = 0
     setup: bytes = b""
-    summary: str = ""
+    folded: bytes = b""
+    fold: Fold | None = None
     at: float = 0
+
+
+class Scale(msgspec.Struct, frozen=True):
+    """What a prompt's tokens are counted by.
+
+    Args:
+        family: whose tokenizer. model: asked for; `ratio` corrects estimates for it (see chat/calibration.py).
+        window: tokens that the model takes, 0 if nobody vouches for a number.
+        fixed: uncorrected tokens of system texts, tools and frame: what is never folded.
+        received: tokens of the client's request, from its bytes alone.
+        setup: digest of system prompt and tools.
+        binds: the model's earlier thinking holds only behind the very prefix that it was made behind.
+    """
+
+    family: Family = "other"
+    model: str = ""
+    ratio: float = 1.0
+    window: int = 0
+    fixed: int = 0
+    received: int = 0
+    setup: bytes = b""
+    binds: bool = False
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -51,6 +80,9 @@ class Known(msgspec.Struct, frozen=True):
         memory: the session's sticky memory, a JSON object, or None.
         now: Unix seconds.
         bypassed: why the store could not be asked ('' if it was): the turn then goes on without state.
+        scale: what tokens are counted by; None: the request is so small that nothing need be counted.
+        waits: what the plan urgently needs can still be made, so that the plan need not do without.
+        overflowed: the provider has just refused this very chat as too long.
     """
 
     addresses: tuple[bytes, ...] = ()
@@ -58,6 +90,9 @@ class Known(msgspec.Struct, frozen=True):
     memory: Mapping[str, Any] | None = None
     now: float = 0
     bypassed: str = ""
+    scale: Scale | None = None
+    waits: bool = True
+    overflowed: bool = False
 
     def deepest(self) -> int:
         """How many messages the longest known prefix has; 0 if none is known."""

@@ -37,7 +37,7 @@ def mend(draft: Draft, known: Known, policy: Policy) -> Draft:
     chat = msgspec.structs.replace(draft.chat, messages=mended)
     reason = " ".join(loss.reason for loss in mender.losses[:3])
     decision = Decision("mend", str(len(mender.losses)), reason)
-    return Draft(chat, (*draft.decisions, decision), draft.needs, (*draft.losses, *mender.losses))
+    return draft.decided(decision, chat).lost(mender.losses)
 
 
 class _Mender:

@@ -6,12 +6,14 @@ sees a wire, a client or a clock. The report, the dry run, the response header a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from app.chat.model import Chat, Loss
+from app.context.folds import Fold
 from app.context.known import Known
 from app.context.policy import Policy
 
@@ -48,27 +50,63 @@ class Need(msgspec.Struct, frozen=True):
     messages: int
     urgent: bool = False
 
+    @property
+    def key(self) -> tuple[str, bytes]:
+        """Two needs with the same key want the same thing."""
+        return self.kind, self.address
+
 
 class Draft(msgspec.Struct, frozen=True):
-    """A plan in the making, handed from step to step."""
+    """A plan in the making, handed from step to step.
+
+    Args:
+        fold: what stands for the oldest messages, None if they go out as they came.
+        tokens: of the whole prompt under that fold, estimated and corrected; 0 if nobody counted.
+        guess: the same before correction, 0 if it rests on what a provider reported.
+        refusal: why the chat cannot be sent at all; empty if it can.
+    """
 
     chat: Chat
     decisions: tuple[Decision, ...] = ()
     needs: tuple[Need, ...] = ()
     losses: tuple[Loss, ...] = ()
+    fold: Fold | None = None
+    tokens: int = 0
+    guess: int = 0
+    refusal: str = ""
 
     def decided(self, decision: Decision, chat: Chat | None = None) -> Draft:
         """The draft after one more decision, with the chat as that decision leaves it."""
-        return Draft(chat or self.chat, (*self.decisions, decision), self.needs, self.losses)
+        return replace(self, chat=chat or self.chat, decisions=(*self.decisions, decision))
+
+    def with_chat(self, chat: Chat) -> Draft:
+        """The same draft of another chat."""
+        return replace(self, chat=chat)
+
+    def folded(self, fold: Fold | None, tokens: int, guess: int, needs: tuple[Need, ...] = ()) -> Draft:
+        """The draft with this fold, under which the prompt takes `tokens`; `needs` are added to its own."""
+        return replace(self, fold=fold, tokens=tokens, guess=guess, needs=(*self.needs, *needs))
+
+    def lost(self, losses: Iterable[Loss]) -> Draft:
+        """The draft with more losses."""
+        return replace(self, losses=(*self.losses, *losses))
+
+    def refused(self, why: str) -> Draft:
+        """The draft of a chat that cannot be sent."""
+        return replace(self, refusal=why)
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What will be sent, and why. `losses` is what the target format cannot say."""
+    """What will be sent, and why. `losses` is what the target format cannot say; the other fields are Draft's."""
 
     chat: Chat
     decisions: tuple[Decision, ...] = ()
     needs: tuple[Need, ...] = ()
     losses: tuple[Loss, ...] = ()
+    fold: Fold | None = None
+    tokens: int = 0
+    guess: int = 0
+    refusal: str = ""
 
 
 Step: TypeAlias = Callable[[Draft, Known, Policy], Draft]
@@ -80,4 +118,13 @@ def plan(chat: Chat, known: Known, policy: Policy, steps: tuple[Step, ...]) -> P
     if not policy.off:
         for step in steps:
             draft = step(draft, known, policy)
-    return Plan(draft.chat, draft.decisions, draft.needs, draft.losses)
+    return Plan(
+        draft.chat,
+        draft.decisions,
+        draft.needs,
+        draft.losses,
+        draft.fold,
+        draft.tokens,
+        draft.guess,
+        draft.refusal,
+    )

@@ -23,6 +23,8 @@ class Policy(msgspec.Struct, frozen=True):
     fetch_rows_limit: int = 40
     summary_tokens: int = 1024
     min_retention: float = 0.9
+    summary_model: str = "auto"
+    summary_when: Literal["behind", "before"] = "behind"
     chain: Literal["auto", "never"] = "auto"
     strict: bool = False
     off: bool = False
@@ -39,24 +41,35 @@ NUMBERS = (
     "summary_tokens",
     "min_retention",
 )
+_ANY = frozenset((*NUMBERS, "summary_model", "summary_when", "off"))
 PER_REQUEST = frozenset((*NUMBERS, "session", "profile", "chain", "off", "memory"))
+AGENT_MOST = 100_000
+AGENT_SHARE = 0.6
+"""An agent's history is folded at this share of its model's window, and at most at AGENT_MOST tokens."""
+
 _DEFAULTS = Policy()
-_AGENT = Policy(profile="agent", fold_at_tokens=100_000, fold_to_tokens=50_000)
+_AGENT = Policy(profile="agent", fold_at_tokens=AGENT_MOST, fold_to_tokens=AGENT_MOST // 2)
 
 
 def policy_of(
-    settings: Mapping[str, Any], route: Mapping[str, Any], request: Mapping[str, Any], *, agent: bool
+    settings: Mapping[str, Any],
+    route: Mapping[str, Any],
+    request: Mapping[str, Any],
+    *,
+    agent: bool,
+    window: int = 0,
 ) -> Policy:
     """The policy of one request: what it says itself, else its route, else the settings, else the profile's default.
 
     Args:
         request: the body's `foldline` object.
         agent: whether the request carries tools, which is what `auto` goes by.
+        window: tokens that the model takes, 0 if that is not known.
 
     Raises ClientError for an unknown name or a value of the wrong kind in `request`.
     """
     if not (settings or route or request):
-        return _AGENT if agent else _DEFAULTS
+        return _agent(window) if agent else _DEFAULTS
     for name in request:
         if name not in PER_REQUEST:
             raise ClientError(
@@ -66,16 +79,23 @@ def policy_of(
     profile = request.get("profile") or route.get("profile") or settings.get("profile") or "auto"
     if profile not in ("auto", "chat", "agent"):
         raise ClientError("foldline.profile must be auto, chat or agent.", param="foldline.profile")
-    start = _AGENT if profile == "agent" or (profile == "auto" and agent) else _DEFAULTS
-    values = {name: value for source in (settings, route) for name, value in source.items() if name in NUMBERS}
+    start = _agent(window) if profile == "agent" or (profile == "auto" and agent) else _DEFAULTS
+    values = {name: value for source in (settings, route) for name, value in source.items() if name in _ANY}
     values |= {name: _number(name, request[name]) for name in NUMBERS if name in request}
     if "fold_at_tokens" in values and "fold_to_tokens" not in values:
         values["fold_to_tokens"] = values["fold_at_tokens"] // 2
     if (chain := request.get("chain", "auto")) not in ("auto", "never"):
         raise ClientError('foldline.chain must be "auto" or "never".', param="foldline.chain")
-    if not isinstance(off := request.get("off", False), bool):
+    if not isinstance(off := request.get("off", values.pop("off", False)), bool):
         raise ClientError("foldline.off must be true or false.", param="foldline.off")
     return msgspec.structs.replace(start, chain=chain, off=off, **values)
+
+
+def _agent(window: int) -> Policy:
+    at = min(AGENT_MOST, int(window * AGENT_SHARE)) if window else AGENT_MOST
+    if at == AGENT_MOST:
+        return _AGENT
+    return msgspec.structs.replace(_AGENT, fold_at_tokens=at, fold_to_tokens=at // 2)
 
 
 def _number(name: str, value: Any) -> int | float:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
 
+from app.chat.model import Message
+from app.context.folds import Fold, ends_of, stretches
 from app.context.known import Known
 from app.context.plan import Plan
 from app.context.preview import Preview
+from app.context.transcript import said_of
 
 WIDEST = 400
 """Characters of one cell. Names come from the request, and may be of any length."""
@@ -30,12 +33,39 @@ def as_json(plan: Plan, known: Known) -> dict[str, Any]:
     return {
         "decisions": list(plan.decisions),
         "losses": list(plan.losses),
+        "fold": _fold(plan.fold, known) if plan.fold else None,
+        "needs": [{"kind": need.kind, "messages": need.messages, "urgent": need.urgent} for need in plan.needs],
         "known": {
             "messages": len(known.addresses),
             "prefix": known.deepest(),
             "bypassed": known.bypassed or None,
         },
     }
+
+
+def _fold(fold: Fold, known: Known) -> dict[str, Any]:
+    """What stands for the oldest messages, and how the retention gate judged its newest summary."""
+    cover = stretches(fold, ends_of(known.addresses))
+    return {
+        "messages": cover[-1].end if cover else 0,
+        "spans": [
+            {"messages": _range(each.start, each.end), "kind": each.kind, "text": each.text or None} for each in cover
+        ],
+        "facts": [fact.text for fact in fold.facts],
+        "check": fold.check,
+    }
+
+
+def _range(start: int, end: int) -> str:
+    return f"{start + 1}-{end}"
+
+
+def _replaced(plan: Plan, messages: Sequence[Message], known: Known) -> list[dict[str, str]]:
+    """What the fold stands for, in the client's own words."""
+    if plan.fold is None:
+        return []
+    line = ends_of(known.addresses)[plan.fold.upto]
+    return [{"role": said.role, "text": said.text} for message in messages[:line] for said in said_of((message,))]
 
 
 def as_full_json(preview: Preview) -> dict[str, Any]:
@@ -55,6 +85,7 @@ def as_full_json(preview: Preview) -> dict[str, Any]:
         "upstream": {"name": preview.upstream, "model": preview.model},
         "fallbacks": [{"name": name, "model": model} for name, model in preview.fallbacks],
         "tokens": {"received": preview.received, "sent": preview.sent},
+        "replaced": _replaced(plan, preview.messages, known),
         "untouched": preview.untouched,
         "refused": preview.refused or None,
         "request": {"path": asked.path, "body": msgspec.Raw(asked.body)} if asked else None,

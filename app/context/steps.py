@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from app.context.carry import carry
 from app.context.memory import remind
 from app.context.mending import mend
 from app.context.plan import Step
+from app.context.summary import fold
+from app.context.thinking import unbind
+from app.context.trimming import trim
 
-STEPS: tuple[Step, ...] = (mend, remind)
+STEPS: tuple[Step, ...] = (fold, trim, carry, unbind, mend, remind)
 
-RESUMING: tuple[Step, ...] = (remind,)
+RESUMING: tuple[Step, ...] = (fold, carry, remind)
 """Of a request that resumes an answer by the provider's token: that holds only for the contents that the provider got
-before, and those began with the memory."""
+before, and those began with the memory and the fold."""

@@ -10,11 +10,14 @@ from typing import Any, Protocol
 
 from app.context.plan import Step
 from app.context.steps import STEPS
+from app.engine.counting import Counting
 from app.engine.memo import Memo
 from app.engine.routing import Routes
-from app.observe import TurnDetails
+from app.engine.summaries import Summaries
+from app.observe import SummaryDetails, TurnDetails
 from app.state.store import Store
 from app.upstreams.layers import RetryBudget
+from app.upstreams.limits import Limits
 from app.upstreams.transport import Transport
 
 
@@ -23,6 +26,10 @@ class Observer(Protocol):
 
     def turn(self, details: TurnDetails) -> None:
         """Take note."""
+        ...
+
+    def summary(self, details: SummaryDetails) -> None:
+        """Take note of a summary that was made, refused or not to be had."""
         ...
 
 
@@ -55,6 +62,7 @@ class Engine:
         strict: bool = False,
         observers: tuple[Observer, ...] = (),
         steps: tuple[Step, ...] = STEPS,
+        limits: Limits | None = None,
         clock: Callable[[], float] = time.time,
         new_id: Callable[[], str] = lambda: secrets.token_hex(12),
         sleep: Callable[[float], Any] = asyncio.sleep,
@@ -72,11 +80,18 @@ class Engine:
         self.sleep = sleep
         self.inflight = Inflight()
         self.memo = Memo()
+        self.counting = Counting(limits or Limits(transport, clock))
+        self.summaries = Summaries(self)
         self._budgets = {name: RetryBudget() for name in routes.upstreams}
 
     def budget(self, upstream: str) -> RetryBudget:
         """The upstream's own retry budget."""
         return self._budgets[upstream]
+
+    def observe_summary(self, details: SummaryDetails) -> None:
+        """Tell all observers of a summary."""
+        for observer in self.observers:
+            observer.summary(details)
 
     def observe(self, details: TurnDetails) -> None:
         """Tell all observers. One that fails does not stop the others, nor the turn."""

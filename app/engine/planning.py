@@ -9,12 +9,16 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
+from app.chat.address import setup
 from app.chat.model import Chat, Loss
+from app.context.folds import fold_address, fold_ends
 from app.context.known import Checkpoint, Known
-from app.context.plan import Decision, Plan, Step, plan
-from app.context.policy import policy_of
+from app.context.plan import Decision, Need, Plan, Step, plan
+from app.context.policy import Policy, policy_of
 from app.context.steps import RESUMING
+from app.engine.counting import Counting
 from app.engine.routing import Candidate, Routes
 from app.state.keys import Session
 from app.state.store import Recalled
@@ -56,6 +60,11 @@ class Rules(Protocol):
         """Gives Unix seconds."""
         ...
 
+    @property
+    def counting(self) -> Counting:
+        """What tokens are counted by."""
+        ...
+
 
 class FixedRules(msgspec.Struct, frozen=True):
     """Rules by themselves, where there is no engine."""
@@ -65,32 +74,97 @@ class FixedRules(msgspec.Struct, frozen=True):
     steps: tuple[Step, ...]
     strict: bool
     clock: Callable[[], float]
+    counting: Counting
 
 
 class Planned(msgspec.Struct, frozen=True):
     """A plan, and what it was made from.
 
     Args:
+        chat: the client's.
         candidates: the upstreams to try, in order.
         checkpoints: what may be put back, by identity of the message that ends the turn; none where nothing may be.
+        steps: the steps that made the plan.
     """
 
+    chat: Chat
     candidates: list[Candidate]
+    policy: Policy
     known: Known
     plan: Plan
     checkpoints: Mapping[int, Checkpoint]
+    steps: tuple[Step, ...]
+
+    @property
+    def urgent(self) -> Need | None:
+        """What must be made before the turn can go out."""
+        return next((need for need in self.plan.needs if need.urgent), None) if self.known.waits else None
+
+    def again(self, known: Known) -> Planned:
+        """The same turn, planned anew with what is known by now."""
+        made = plan(self.chat, known, self.policy, self.steps)
+        return replace(self, known=known, plan=made)
+
+    def knowing(self, found: Mapping[bytes, Checkpoint]) -> Planned:
+        """Planned anew with more checkpoints."""
+        return self.again(replace(self.known, checkpoints={**self.known.checkpoints, **found}))
+
+    def final(self) -> Planned:
+        """Planned anew, to do without what could not be made."""
+        return self.again(replace(self.known, waits=False))
 
 
-async def planned(rules: Rules, recall: Recall, session: Session, chat: Chat, addresses: tuple[bytes, ...]) -> Planned:
-    """The plan for `chat`, whose messages end at `addresses`. Raises ClientError for a model or an option not known."""
+async def planned(
+    rules: Rules, recall: Recall, session: Session, chat: Chat, addresses: tuple[bytes, ...], size: int
+) -> Planned:
+    """The plan for `chat`, whose messages end at `addresses`.
+
+    Args:
+        size: bytes of the client's request.
+
+    Raises ClientError for a model or an option that is not known.
+    """
     candidates, route_policy = rules.routes.pick(chat.model)
-    policy = policy_of(rules.policy, route_policy, chat.options, agent=bool(chat.tools))
+    window = rules.counting.window(candidates[0])
+    policy = policy_of(rules.policy, route_policy, chat.options, agent=bool(chat.tools), window=window)
     resumed = bool(RESUMED & chat.rest.keys())
-    asked = [mark for mark, message in zip(addresses, chat.messages, strict=True) if message.role == "assistant"]
+    scale = None
+    if worth_counting(policy, size):
+        digest = setup(chat.system, chat.tools)
+        scale = rules.counting.scale(chat, digest, candidates[0], size // 4, window)
+    asked = asked_for(chat, addresses, folds=scale is not None)
     recalled = await recall(session, asked)
-    known = Known(addresses, recalled.checkpoints, recalled.memory, rules.clock(), recalled.bypassed)
-    made = plan(chat, known, policy, RESUMING if resumed else rules.steps)
-    return Planned(candidates, known, made, {} if policy.off or resumed else _by_message(chat, known))
+    known = Known(
+        addresses, recalled.checkpoints, recalled.memory, rules.clock(), recalled.bypassed, scale, waits=not resumed
+    )
+    steps = RESUMING if resumed else rules.steps
+    made = plan(chat, known, policy, steps)
+    by_message = {} if policy.off or resumed else _by_message(chat, known)
+    return Planned(chat, candidates, policy, known, made, by_message, steps)
+
+
+def worth_counting(policy: Policy, size: int) -> bool:
+    """Whether a request of `size` bytes may be large enough to be folded: no text has more tokens than bytes."""
+    if policy.off or not policy.fold_at_tokens:
+        return False
+    return size > min(policy.fold_at_tokens, policy.fold_to_tokens)
+
+
+def asked_for(chat: Chat, addresses: tuple[bytes, ...], *, folds: bool) -> list[bytes]:
+    """The addresses at which something may be stored: where answers end, and, if asked for, where folds do.
+
+    In the order of the messages, so that a chat that grew asks for what it asked for before, and then for more.
+    """
+    if not folds:
+        return [mark for mark, message in zip(addresses, chat.messages, strict=True) if message.role == "assistant"]
+    ends = set(fold_ends(chat.messages))
+    asked: list[bytes] = []
+    for index, message in enumerate(chat.messages):
+        if message.role == "assistant":
+            asked.append(addresses[index])
+        if index + 1 in ends:
+            asked.append(fold_address(addresses[index]))
+    return asked
 
 
 def _by_message(chat: Chat, known: Known) -> dict[int, Checkpoint]:
@@ -108,4 +182,4 @@ def with_sending(plan: Plan, upstream: str, put_back: int, losses: tuple[Loss, .
         turns, them = ("assistant turns", "them") if put_back > 1 else ("assistant turn", "it")
         reason = f"{put_back} {turns} went back as {upstream} itself wrote {them}."
         decisions = (*decisions, Decision("restore", str(put_back), reason))
-    return Plan(plan.chat, decisions, plan.needs, (*plan.losses, *losses))
+    return replace(plan, decisions=decisions, losses=(*plan.losses, *losses))

@@ -70,10 +70,11 @@ async def preview(
     form, chat = _read(body, model)
     marks = addresses(chat.messages, tenant)
     session = session_of(chat, headers, marks, tenant)
-    made = await planned(rules, _with_told_memory(recall or _nothing, chat), session, chat, marks)
+    made = await planned(rules, _with_told_memory(recall or _nothing, chat), session, chat, marks, len(body))
     candidate = made.candidates[0]
     whole, put_back = restored(made.plan.chat, made.checkpoints, candidate)
     outbound, refused = _encoded(whole, made, rules.strict)
+    refused = made.plan.refusal or refused
     received = rough(body)
     originals = set(map(id, chat.messages))
     kept = sum(id(message) in originals for message in whole.messages)
@@ -93,7 +94,7 @@ async def preview(
         model=candidate.model,
         fallbacks=tuple((other.upstream.name, other.model) for other in made.candidates[1:]),
         received=received,
-        sent=_sent(outbound, received),
+        sent=made.plan.tokens or _sent(outbound, received),
         untouched=outbound is not None and outbound.untouched,
         refused=refused,
         asked=Asked(outbound.path, outbound.body) if outbound else None,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from app.chat.model import Chat, Loss
 from app.context.known import Checkpoint
-from app.engine.engine import Engine
 from app.engine.restoring import restored
 from app.engine.routing import Candidate
 from app.errors import ClientError, UpstreamError
@@ -17,6 +17,9 @@ from app.upstreams.headers import forwarded
 from app.upstreams.layers import delay, worth_retrying
 from app.upstreams.transport import Answer
 from app.upstreams.upstream import Credential
+
+if TYPE_CHECKING:
+    from app.engine.engine import Engine
 
 FALLS_BACK = frozenset(("upstream_failed", "overloaded", "timeout", "rate_limited", "out_of_quota", "unavailable"))
 
@@ -47,13 +50,21 @@ def refuse_losses(losses: tuple[Loss, ...]) -> None:
 
 
 class Sender:
-    """Sends. `attempts` counts every request that went out."""
+    """Sends. `attempts` counts every request that went out; `retries` bounds the further tries at one upstream."""
 
-    def __init__(self, engine: Engine, wire: str, headers: list[tuple[bytes, bytes]], credential: Credential) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        wire: str,
+        headers: list[tuple[bytes, bytes]],
+        credential: Credential,
+        retries: int | None = None,
+    ) -> None:
         self._engine = engine
         self._wire = wire
         self._headers = headers
         self._credential = credential
+        self._retries = engine.max_retries if retries is None else retries
         self.attempts = 0
         self.last: Candidate | None = None
 
@@ -94,7 +105,7 @@ class Sender:
             try:
                 return await self._once(candidate, url, headers, body)
             except UpstreamError as error:
-                if attempt >= engine.max_retries or not worth_retrying(error) or not budget.spend():
+                if attempt >= self._retries or not worth_retrying(error) or not budget.spend():
                     raise
             await engine.sleep(delay(attempt))
             attempt += 1

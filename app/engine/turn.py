@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from app.chat.address import Chain, setup
 from app.chat.model import Chat
@@ -18,7 +19,7 @@ from app.context.known import Checkpoint, Known
 from app.context.plan import Plan
 from app.engine.engine import Engine
 from app.engine.memo import Seen, goes_on
-from app.engine.planning import planned, with_sending
+from app.engine.planning import Planned, planned, with_sending
 from app.engine.relay import Relay
 from app.engine.sending import Sender, Sent
 from app.engine.sessions import session_of
@@ -34,6 +35,9 @@ from app.wires.wire import Inbound, Stamp, Wire, Writer
 LOG = logging.getLogger(__name__)
 AGAIN = 1
 """Times that a turn is sent once more because the model's own output was unusable, before anything of it went out."""
+
+MOST_SUMMARIES = 2
+"""Summaries that one turn waits for: of what came before an agent's task, and of the task's own finished steps."""
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -131,22 +135,80 @@ class Turn:
         headers = dict(request.headers)
         self.session = session_of(chat, headers, addresses, request.tenant)
         self.id = f"t-{self.session.tenant}{self.session.root}-{engine.new_id()}"
-        made = await planned(engine, self._recall, self.session, chat, addresses)
-        self.known, self.plan = made.known, made.plan
+        made = self._take(await planned(engine, self._recall, self.session, chat, addresses, len(request.inbound.body)))
         if chat.stream and chat.framing == "sse":
             self.out.quiet(self.writer.keepalive, self._begin_early)
-        for again in range(AGAIN + 1):
-            self.sent = sent = await self._sender.send(made.plan.chat, made.candidates, made.checkpoints, engine.strict)
-            self.plan = with_sending(made.plan, sent.candidate.upstream.name, sent.put_back, sent.losses)
-            self._relay = Relay(self, sent)
+        made = await self._send(await self._summed_up(made))
+        self._fill_behind(made)
+
+    def _take(self, made: Planned) -> Planned:
+        self.known, self.plan = made.known, made.plan
+        return made
+
+    async def _summed_up(self, made: Planned) -> Planned:
+        """The same turn with the summaries that it cannot do without; planned without those that are not to be had."""
+        for _ in range(MOST_SUMMARIES):
+            if (need := made.urgent) is None:
+                return made
+            found = await self.engine.summaries.filled(self.session, made, need, self.request.credential)
+            made = self._take(made.knowing(found))
+            if (after := made.urgent) is not None and after.address == need.address:
+                break
+        return self._take(made.final()) if made.urgent else made
+
+    async def _send(self, made: Planned) -> Planned:
+        """Send until an answer went to the client; the plan that it went out with. Raises the last error."""
+        again, healed = AGAIN, False
+        while True:
+            if made.plan.refusal:
+                raise ClientError(made.plan.refusal, kind="too_long")
+            self._relay = None
             try:
-                await self._relay.run()
-            except UpstreamError:
-                sent.answer.close()
-                if self.out.started or again == AGAIN or not self._relay.unusable:
+                await self._send_once(made)
+            except UpstreamError as error:
+                if self.sent is not None:
+                    self.sent.answer.close()
+                if self._relay is not None and self.out.started:
+                    raise
+                if error.kind == "too_long" and not healed and (shorter := await self._healed(made, error)) is not None:
+                    made, healed = shorter, True
+                elif again and self._relay is not None and self._relay.unusable:
+                    again -= 1
+                else:
                     raise
             else:
-                return
+                return made
+
+    async def _send_once(self, made: Planned) -> None:
+        chat, strict = made.plan.chat, self.engine.strict
+        self.sent = sent = await self._sender.send(chat, made.candidates, made.checkpoints, strict)
+        self.plan = with_sending(made.plan, sent.candidate.upstream.name, sent.put_back, sent.losses)
+        self._relay = Relay(self, sent)
+        await self._relay.run()
+
+    async def _healed(self, made: Planned, error: UpstreamError) -> Planned | None:
+        """The turn folded to what the provider takes; None if nothing can be made of it. Its limit is remembered."""
+        candidate = self._sender.last
+        if candidate is None or made.policy.off or not made.known.waits:
+            return None
+        scale = self.engine.counting.overflowed(made, candidate, error.message, len(self.request.inbound.body))
+        known = replace(made.known, scale=scale, overflowed=True)
+        shorter = await self._summed_up(self._take(made.again(known)))
+        if shorter.plan.chat.messages == made.plan.chat.messages:
+            self._take(made)
+            return None
+        return shorter
+
+    def _fill_behind(self, made: Planned) -> None:
+        """What the next turns will need is made while nobody waits for it."""
+        candidate = self._sender.last
+        if candidate is not None:
+            self.engine.counting.limits.refresh_soon(candidate.upstream, self.request.credential)
+        if self.known.bypassed:
+            return
+        for need in made.plan.needs:
+            if not need.urgent:
+                self.engine.summaries.start(self.session, made, need, self.request.credential)
 
     async def _recall(self, session: Session, asked: Sequence[bytes]) -> Recalled:
         """What is stored, after what this request itself wants kept. Raises what `told` raises."""
@@ -181,7 +243,7 @@ class Turn:
         headers = {"x-request-id": self.request.request_id}
         if self.id:
             received = rough(self.request.inbound.body)
-            sent = sent_tokens or (received if self.sent is None or self.sent.untouched else self.sent.size // 4)
+            sent = sent_tokens or self._sent_tokens() or received
             headers |= {
                 "x-foldline-session": self.session.id,
                 "x-foldline-turn": self.id,
@@ -189,6 +251,12 @@ class Turn:
                 "x-foldline-plan": report.header(self.plan, self.known),
             }
         return headers
+
+    def _sent_tokens(self) -> int:
+        """Estimated tokens of what was sent, or is about to be; 0 if those are the client's own bytes."""
+        if self.plan.tokens:
+            return self.plan.tokens
+        return 0 if self.sent is None or self.sent.untouched else self.sent.size // 4
 
     @property
     def writer(self) -> Writer:
@@ -237,7 +305,9 @@ class Turn:
             return
         if self.known.bypassed:  # one deadline a turn: a store that did not answer before is not waited for again
             return
-        usage = reply.usage
+        usage, plan = reply.usage, self.plan
+        if usage is not None:
+            self.engine.counting.learn(sent.candidate, plan.guess, usage.input)
         checkpoint = Checkpoint(
             address=self._chain.copy().extend(reply.message),
             upstream=sent.candidate.upstream.name,
@@ -247,7 +317,10 @@ class Turn:
             sealed=relay.reader.sealed(),
             input_tokens=usage.input if usage else 0,
             output_tokens=usage.output if usage else 0,
-            setup=setup(self.chat.system, self.chat.tools),
+            estimated_tokens=plan.tokens,
+            setup=self.known.scale.setup if self.known.scale else setup(self.chat.system, self.chat.tools),
+            folded=plan.fold.upto if plan.fold else b"",
+            fold=plan.fold if plan.fold and plan.fold.drops else None,
             at=self.engine.clock(),
         )
         info = {"model": sent.candidate.model, "upstream": sent.candidate.upstream.name}
@@ -289,7 +362,7 @@ class Turn:
             seconds=time.perf_counter() - self._began,
             first_byte=self.first_byte,
             received=rough(self.request.inbound.body),
-            sent=self.sent.size // 4 if self.sent else 0,
+            sent=(self.plan.tokens or self.sent.size // 4) if self.sent else 0,
             input_tokens=usage.input if usage else 0,
             output_tokens=usage.output if usage else 0,
             sent_upstream=self._sender.attempts,

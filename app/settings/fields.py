@@ -10,6 +10,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from app.settings import checks
 from app.settings.tables import (
+    Budget,
     Messages,
     Route,
     Rows,
@@ -124,7 +125,7 @@ class Settings(BaseSettings):
     profile: Annotated[Literal["auto", "chat", "agent"], BeforeValidator(choice("auto", "chat", "agent"))] = Field(
         default="auto", description="Which defaults a request gets; auto means agent if it carries tools, else chat."
     )
-    fold_at_tokens: Tokens | None = Field(
+    fold_at_tokens: Budget | None = Field(
         default=None,
         description="A history above this many tokens is folded.",
         json_schema_extra=_default("chat 8000, agent 60 % of the model's window and at most 100000"),

@@ -20,6 +20,9 @@ OWN_ADDRESS: dict[Kind, str] = {
 Tokens = Annotated[int, BeforeValidator(whole(1, 100_000_000))]
 """A number of tokens, at least 1."""
 
+Budget = Annotated[int, BeforeValidator(whole(0, 100_000_000))]
+"""A number of tokens; 0 for never."""
+
 Messages = Annotated[int, BeforeValidator(whole(1, 10_000))]
 """A number of messages, at least 1."""
 
@@ -44,6 +47,9 @@ POLICY = (
 )
 """The policy numbers: they have a setting each, a route may override them, and so may a request."""
 
+WORDS = ("summary_model", "summary_when")
+"""What a route may say beside the numbers."""
+
 
 class Table(BaseModel):
     """A frozen table; a key that it does not know is an error."""
@@ -59,7 +65,7 @@ class Route(Table):
     model: str | None = Field(default=None, description="the model name to send instead of the client's")
     fallbacks: tuple[str, ...] = Field(default=(), description="models to ask next when this one cannot be reached")
     profile: Annotated[Literal["chat", "agent", "auto"] | None, BeforeValidator(choice("chat", "agent", "auto"))] = None
-    fold_at_tokens: Tokens | None = None
+    fold_at_tokens: Budget | None = None
     fold_to_tokens: Tokens | None = None
     keep_recent: Messages | None = None
     heavy_tool_tokens: Tokens | None = None
@@ -70,11 +76,13 @@ class Route(Table):
     min_retention: Share | None = None
     summary_model: str | None = None
     summary_when: Annotated[Literal["behind", "before"] | None, BeforeValidator(choice("behind", "before"))] = None
+    off: Switch = Field(default=False, description="true: chats of these models pass through untouched")
 
     @property
     def policy(self) -> dict[str, Any]:
-        """The policy numbers that this route sets, by name."""
-        return {name: value for name in POLICY if (value := getattr(self, name)) is not None}
+        """What this route sets of the policy, by name."""
+        said = {name: value for name in (*POLICY, *WORDS) if (value := getattr(self, name)) is not None}
+        return said | {"off": True} if self.off else said
 
 
 class UpstreamTable(Table):

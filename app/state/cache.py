@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 
+import msgspec
+
 from app.context.known import Checkpoint
 from app.state.keys import Session
 
@@ -19,6 +21,7 @@ LIMIT = 64 << 20  # bytes
 # The newest addresses are asked for even if they were absent: another worker may just have answered there.
 ALWAYS_ASKED = 8
 
+_pack = msgspec.msgpack.Encoder().encode
 _CHECKPOINT_COST = 400  # bytes of objects around the text
 _ABSENT_COST = 100
 
@@ -158,7 +161,7 @@ class Cache:
         epoch: bytes,
         before: bytes | None,
         after: bytes,
-        info: bytes,
+        info: bytes | None,
     ) -> None:
         """The store has them, under `epoch`; the session's version went from `before` to `after`."""
         entry = self._entries.get(session)
@@ -169,7 +172,7 @@ class Cache:
         entry.epoch = epoch
         entry.candidates.discard(candidate)
         entry.versioned(before, after)
-        entry.info = info
+        entry.info = info if info is not None else entry.info
         entry.add(checkpoints)
         self._put(session, entry, size)
 
@@ -213,4 +216,5 @@ def _at(entry: Entry | None, addresses: Sequence[bytes]) -> dict[bytes, Checkpoi
 
 
 def _cost(checkpoint: Checkpoint) -> int:
-    return _CHECKPOINT_COST + len(checkpoint.sealed) + 2 * len(checkpoint.summary) + len(checkpoint.handle)
+    folded = len(_pack(checkpoint.fold)) if checkpoint.fold is not None else 0
+    return _CHECKPOINT_COST + len(checkpoint.sealed) + 3 * folded + len(checkpoint.handle)

@@ -3,6 +3,7 @@
     fl1:{tenant.root}:s         hash    checkpoints by address, and the fields below   SESSION_TTL from the last turn
     fl1:{tenant.root}:t:<id>    string  the record of one turn                         7 days, or SESSION_TTL if shorter
     fl1:{tenant.root}:l:<name>  string  a lease: its holder's token                    the lease's own
+    fl1:{tenant.root}:p:<name>  string  a pause: nobody makes that now                 the pause's own
     fl1:secret                  string  the server's secret, where none is set         for ever
 
 The braces are the cluster's hash tag: all that belongs to a session shares one slot, and the tenant is part of it.
@@ -59,6 +60,10 @@ class Session(msgspec.Struct, frozen=True):
     def lease_key(self, name: str) -> str:
         """The lease called `name`."""
         return f"fl1:{{{self.tenant}.{self.root}}}:l:{name}"
+
+    def pause_key(self, name: str) -> str:
+        """While it is there, `name` is not made for this session."""
+        return f"fl1:{{{self.tenant}.{self.root}}}:p:{name}"
 
     @staticmethod
     def parse(id: str) -> Session | None:  # noqa: A002 - the wire's own word for it

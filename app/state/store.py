@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any, Self
 
 import msgspec
@@ -145,7 +145,7 @@ class Store:
         *,
         turn_id: str = "",
         turn: bytes = b"",
-        info: Mapping[str, Any],
+        info: Mapping[str, Any] | None = None,
     ) -> str:
         """Keep a turn: one round trip. Never raises; returns why it was skipped, or an empty string.
 
@@ -155,10 +155,11 @@ class Store:
             turn_id: the turn's id; empty: there is no record to keep.
             turn: the turn's record, opaque to the store.
             info: `model`, `upstream` and what else the list of sessions may show; times and turns are counted here.
+                None: this is no turn (a summary made behind one).
         """
         chance = os.urandom(16)
         candidate, version = chance[:8], chance[8:]
-        about = self._about(session, info)
+        about = self._about(session, info) if info is not None else None
         self._cache.given(session, checkpoints, candidate)
         commands = self._writes(session, checkpoints, candidate, version, about, turn_id, turn)
         try:
@@ -196,6 +197,26 @@ class Store:
             wait_seconds: after this the body runs without it.
         """
         return lease(self._link, session.lease_key(name), token, lease_seconds, wait_seconds)
+
+    async def look(self, session: Session, address: bytes, name: str) -> tuple[Checkpoint | None, bool]:
+        """What is stored at an address right now, past every cache, and whether `name` is paused. One round trip.
+
+        Never raises; where the store is away there is nothing, and all is paused.
+        """
+        try:
+            replies = await self._link.trip(("HGET", session.key, address), ("EXISTS", session.pause_key(name)))
+        except Away:
+            return None, True
+        value, paused = replies
+        if isinstance(value, Exception) or isinstance(paused, Exception):
+            return None, True
+        checkpoint = self._values.checkpoint(session, address, value) if value is not None else None
+        return checkpoint, bool(paused)
+
+    async def pause(self, session: Session, name: str, seconds: float) -> None:
+        """Let nobody, on any worker or replica, make `name` for this session again before that. Never raises."""
+        with suppress(Away):
+            await self._link.trip(("SET", session.pause_key(name), b"", "PX", max(int(seconds * 1000), 1)))
 
     # ---- what has no other copy: these raise StateError when the store is away
 
@@ -306,13 +327,15 @@ class Store:
         checkpoints: Sequence[Checkpoint],
         candidate: bytes,
         version: bytes,
-        about: bytes,
+        about: bytes | None,
         turn_id: str,
         turn: bytes,
     ) -> list[Command]:
         """All of them may be applied twice: random values are chosen here, and nothing is counted up there."""
         key, values = session.key, self._values
-        fields: list[bytes] = [VERSION, version, INFO, about]
+        fields: list[bytes] = [VERSION, version]
+        if about is not None:
+            fields += (INFO, about)
         for checkpoint in checkpoints:
             fields += (checkpoint.address, values.of_checkpoint(session, checkpoint))
         commands: list[Command] = [

@@ -8,6 +8,8 @@ from app.upstreams.upstream import Upstream, with_key
 from app.wires.openai_chat import OPENAI_CHAT
 
 BASE_URL = "https://api.openai.com/v1"
+SMALL = "gpt-5-mini"
+"""Cheap, fast, and it keeps to a list. Servers that are merely compatible have models of their own."""
 
 
 def openai(name: str, base_url: str = "", key: str = "") -> Upstream:
@@ -16,4 +18,5 @@ def openai(name: str, base_url: str = "", key: str = "") -> Upstream:
     if not urlsplit(base).path:
         base += "/v1"
     own = urlsplit(base).hostname == urlsplit(BASE_URL).hostname
-    return Upstream(name, "openai", OPENAI_CHAT, base, with_key("authorization", "Bearer ", key), bool(key), own)
+    sign = with_key("authorization", "Bearer ", key)
+    return Upstream(name, "openai", OPENAI_CHAT, base, sign, bool(key), own, SMALL if own else "")

@@ -42,6 +42,7 @@ class Upstream(msgspec.Struct, frozen=True):
         sign: gives the authorising headers.
         keyed: whether we hold a key for it (otherwise the client's own is passed on).
         own: the provider's own service, not a compatible server.
+        small: the model that writes summaries here unless another is pinned; empty: the one that the chat is for.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Upstream(msgspec.Struct, frozen=True):
     sign: Callable[[Credential], Mapping[str, str] | Awaitable[Mapping[str, str]]]
     keyed: bool = False
     own: bool = True
+    small: str = ""
 
     def target(self, model: str) -> Target:
         """What encoding needs to know to ask for `model` here."""

@@ -201,10 +201,17 @@ def test_one_odd_report_does_not_overturn_what_was_learnt() -> None:
     calibration = Calibration()
     for reported in (10_000, 10_000, 900_000):
         calibration.observe("m", 10_000, reported)
-    assert 10_000 < calibration.correct("m", 10_000) <= 12_500
+    assert calibration.correct("m", 10_000) == 10_000
 
 
-@pytest.mark.parametrize(("reported", "ratio"), [(1, 0.5), (10**9, 2.0)])
+@pytest.mark.parametrize("reported", [1, 20, 10**9])
+def test_a_server_that_makes_its_numbers_up_teaches_nothing(reported: int) -> None:
+    calibration = Calibration()
+    calibration.observe("m", 1_000, reported)
+    assert calibration.ratio("m") == 1.0
+
+
+@pytest.mark.parametrize(("reported", "ratio"), [(450, 0.5), (2_400, 2.0)])
 def test_a_ratio_stays_within_its_bounds(reported: int, ratio: float) -> None:
     calibration = Calibration()
     calibration.observe("m", 1_000, reported)

@@ -22,7 +22,7 @@ from app.chat.reply import Reply
 from app.engine import Engine, Request, Turn
 from app.engine.routing import Route, Routes
 from app.errors import UpstreamError
-from app.observe import TurnDetails
+from app.observe import SummaryDetails, TurnDetails
 from app.state.store import Store
 from app.upstreams.transport import Answer
 from app.upstreams.upstream import Credential, Upstream, with_key
@@ -131,6 +131,7 @@ class Stage:
         self.got: list[Got] = []
         self.waits: list[float] = []
         self.turns: list[TurnDetails] = []
+        self.summaries: list[SummaryDetails] = []
         self.store = store
         self._replies: list[Given | Exception] = []
         ids = itertools.count(1)
@@ -162,6 +163,10 @@ class Stage:
     def turn(self, details: TurnDetails) -> None:
         """Being an observer."""
         self.turns.append(details)
+
+    def summary(self, details: SummaryDetails) -> None:
+        """Being an observer."""
+        self.summaries.append(details)
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
         """Being the transport."""

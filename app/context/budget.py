@@ -1,0 +1,51 @@
+"""How many tokens a prompt may take before it is folded, and what it is folded down to."""
+
+from __future__ import annotations
+
+import msgspec
+
+from app.context.policy import Policy
+
+SOFT = 0.6
+"""Of the way from FOLD_TO to FOLD_AT: here a summary is made ahead, so that it is there when it is needed."""
+
+WINDOW_SHARE = 0.95
+"""Of a model's window that a prompt may take: the rest is for what estimates get wrong."""
+
+SMALLEST = 64
+"""Tokens that a summary and a list of facts may take at least, however small the budget is."""
+
+
+class Budget(msgspec.Struct, frozen=True):
+    """Sizes in tokens of the whole prompt: system texts, tools and memory included.
+
+    Args:
+        at: above this it is folded. to: down to this. soft: above this the summary is made ahead.
+        window: what the model takes; 0 if that is not known.
+        summary: what all segments together may take. facts: what the verbatim list may take.
+    """
+
+    at: int
+    to: int
+    soft: int
+    window: int
+    summary: int
+    facts: int
+
+
+def budget_of(policy: Policy, fixed: int, window: int) -> Budget:
+    """The budget of one request.
+
+    A long system prompt (or many tools) must not mean that nothing is left for the talk, or that it is folded on every
+    turn: the history always has half of FOLD_AT_TOKENS to itself, if the window allows.
+
+    Args:
+        fixed: tokens of what is never folded. window: tokens that the model takes, 0 if not known.
+    """
+    most = int(window * WINDOW_SHARE) if window else policy.fold_at_tokens + fixed
+    at = min(max(policy.fold_at_tokens, fixed + policy.fold_at_tokens // 2), most)
+    wanted = min(policy.fold_to_tokens, policy.fold_at_tokens * 9 // 10)
+    to = min(max(wanted, fixed + wanted // 2), at * 9 // 10)
+    carried = max(SMALLEST, (to - min(fixed, to // 2)) // 3)
+    summary = min(policy.summary_tokens, carried)
+    return Budget(at, to, int(to + SOFT * (at - to)), window, summary, summary)

@@ -1,0 +1,112 @@
+"""What has to be asked to make one fold, and how the answer becomes part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from app.chat import size
+from app.chat.model import Chat, Message
+from app.context.asking import Wish
+from app.context.budget import SMALLEST, Budget
+from app.context.critical import Said
+from app.context.folds import Fold, Span
+from app.context.known import Known
+from app.context.plan import Need
+from app.context.policy import Policy
+from app.context.retention import Fact
+from app.context.sight import Sight
+from app.context.transcript import said_of
+
+ROOM = 3
+"""A new segment joins the others if a third of the budget is left for it; else it takes their place."""
+
+
+class Errand(msgspec.Struct, frozen=True):
+    """One summary to be made.
+
+    Args:
+        upto: the fold line. wish: for the summariser. said: what the answer is checked against.
+        spans: the fold's cover before the new segment. facts: carried so far.
+        tokens: estimated, of what is folded now. budget: the request's.
+    """
+
+    upto: bytes
+    wish: Wish
+    said: tuple[Said, ...]
+    spans: tuple[Span, ...]
+    facts: tuple[Fact, ...]
+    tokens: int
+    budget: Budget
+
+    def words(self, text: str) -> str:
+        """All that the summaries of the fold say, with `text` as the newest one."""
+        return "\n".join([*(span.text for span in self.spans if span.text), text])
+
+    def fold(self, text: str, facts: tuple[Fact, ...]) -> Fold:
+        """The fold, with `text` as its newest segment."""
+        return Fold(self.upto, (*self.spans, Span(self.upto, "summary", text)), facts)
+
+
+def errand(chat: Chat, known: Known, policy: Policy, need: Need) -> Errand:
+    """What to ask for, to fill a need that the plan of the same chat has."""
+    assert known.scale is not None  # noqa: S101 (a plan without sizes has no needs)
+    sight = Sight(chat, known, policy, known.scale)
+    base = sight.base(need.messages)
+    start = sight.line(base)
+    kept, open_, first, loop = _cover(sight, base, need.messages)
+    room = max(sight.budget.summary - _tokens(sight, kept), SMALLEST)
+    taken = _tokens(sight, open_)
+    rolled: tuple[str, ...] = ()
+    gaps: tuple[Message, ...] = ()
+    if (room - taken) * ROOM < sight.budget.summary or any(span.kind == "verbatim" for span in open_):
+        rolled = _texts(open_)
+        gaps = _verbatim(sight, (*kept, *open_), len(kept), start)
+        limit = max(room * 2 // 3, SMALLEST)
+    else:
+        kept = (*kept, *open_)
+        limit = room - taken
+    messages = (*gaps, *chat.messages[first : need.messages])
+    wish = Wish(messages, before=_texts(kept), rolled=rolled, limit=limit, loop=loop)
+    said = (*(Said("assistant", text) for text in rolled), *said_of(messages))
+    facts = base.facts if base else ()
+    tokens = sum(map(sight.size_of, messages))
+    return Errand(need.address, wish, said, kept, facts, tokens, sight.budget)
+
+
+def _cover(sight: Sight, base: Fold | None, line: int) -> tuple[tuple[Span, ...], tuple[Span, ...], int, bool]:
+    """The spans that surely stay, those that the new segment may join or replace, the first message to sum up, and
+    whether that is inside a task.
+
+    Inside the task of an agent the task itself stays word for word, and what stands before it as it was.
+    """
+    spans = base.spans if base else ()
+    start = sight.line(base)
+    found = sight.cuts(start)
+    if line in found.plain:
+        return (), spans, start, False
+    tasks = [index for index, span in enumerate(spans) if span.kind == "verbatim"]
+    if tasks and found.task_end == start:
+        return spans[: tasks[-1] + 1], spans[tasks[-1] + 1 :], start, True
+    task = Span(sight.known.addresses[found.task_end - 1], "verbatim")
+    return (*spans, task), (), found.task_end, True
+
+
+def _verbatim(sight: Sight, spans: Sequence[Span], first: int, end: int) -> tuple[Message, ...]:
+    """The messages between the segments that are replaced: they are summed up with them."""
+    starts = [0, *(sight.ends[span.upto] for span in spans)]
+    return tuple(
+        message
+        for index in range(first, len(spans))
+        if spans[index].kind == "verbatim"
+        for message in sight.messages[starts[index] : min(starts[index + 1], end)]
+    )
+
+
+def _texts(spans: Sequence[Span]) -> tuple[str, ...]:
+    return tuple(span.text for span in spans if span.kind == "summary")
+
+
+def _tokens(sight: Sight, spans: Sequence[Span]) -> int:
+    return sum(size.of_text(text, sight.scale.family) for text in _texts(spans))

@@ -1,0 +1,100 @@
+"""What a prompt's tokens are counted by, for one model at one upstream; and what is learnt from every answer."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from app.chat import size
+from app.chat.address import setup
+from app.chat.calibration import LOWEST, Calibration
+from app.chat.family import family_of
+from app.chat.model import Chat
+from app.context.known import Scale
+from app.context.thinking import binds_thinking
+from app.engine.routing import Candidate
+from app.upstreams.limits import Limits, overflow
+
+if TYPE_CHECKING:
+    from app.engine.planning import Planned
+
+MOST_SETUPS = 512
+"""System prompts and sets of tools whose size is kept: counting sixty tools anew on every turn would cost more than
+all else in a plan."""
+
+GUESSED_LIMIT = 0.8
+"""Of the tokens that were too many, where a provider does not say its limit."""
+
+MOST_OFF = 4.0
+"""Times that an estimate may be too low, if a provider's refusal says so itself."""
+
+
+class Counting:
+    """One process's knowledge of sizes: windows, running ratios, and how large recent system prompts and tools are."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.calibration = Calibration()
+        self._fixed: OrderedDict[tuple[bytes, str], int] = OrderedDict()
+
+    def window(self, candidate: Candidate) -> int:
+        """Tokens that the model takes; 0 if nobody vouches for a number."""
+        upstream, model = candidate.upstream, candidate.model
+        return self.limits.of(upstream, model).context if self.limits.known(upstream, model) else 0
+
+    def scale(self, chat: Chat, setup: bytes, candidate: Candidate, received: int, window: int) -> Scale:
+        """What this chat's tokens are counted by at `candidate`; `received` is the size of its bytes, in tokens."""
+        model = candidate.model
+        family = family_of(model)
+        return Scale(
+            family=family,
+            model=model,
+            ratio=self.calibration.ratio(_key(candidate)),
+            window=window,
+            fixed=self._fixed_of(chat, setup, family),
+            received=received,
+            setup=setup,
+            binds=candidate.upstream.kind == "anthropic" and binds_thinking(model),
+        )
+
+    def learn(self, candidate: Candidate, guessed: int, reported: int) -> None:
+        """A prompt that was estimated (uncorrected) at `guessed` tokens took `reported`."""
+        if guessed and reported:
+            self.calibration.observe(_key(candidate), guessed, reported)
+
+    def overflowed(self, made: Planned, candidate: Candidate, message: str, size_bytes: int) -> Scale:
+        """What to count by after the provider refused the chat as too long: its limit is learnt for all later turns.
+
+        Args:
+            message: the provider's words. size_bytes: of the client's request.
+        """
+        limit, asked = overflow(message)
+        plan, chat = made.plan, made.chat
+        tokens = plan.tokens or size_bytes // 4
+        limit = limit or int(tokens * GUESSED_LIMIT)
+        self.limits.learn(candidate.upstream.name, candidate.model, limit)
+        digest = made.known.scale.setup if made.known.scale else setup(chat.system, chat.tools)
+        scale = self.scale(chat, digest, candidate, size_bytes // 4, limit)
+        if asked and plan.guess:
+            return replace(scale, ratio=min(max(asked / plan.guess, LOWEST), MOST_OFF))
+        return scale
+
+    def _fixed_of(self, chat: Chat, setup: bytes, family: size.Family) -> int:
+        """Tokens of all but the messages."""
+        key = (setup, family)
+        known = self._fixed.get(key)
+        if known is None:
+            known = self._fixed[key] = size.of_chat(_without_messages(chat), family)
+            if len(self._fixed) > MOST_SETUPS:
+                self._fixed.popitem(last=False)
+        return known
+
+
+def _without_messages(chat: Chat) -> Chat:
+    return Chat(chat.model, (), chat.system, chat.tools, chat.sampling)
+
+
+def _key(candidate: Candidate) -> str:
+    return f"{candidate.upstream.name}/{candidate.model}"

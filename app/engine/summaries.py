@@ -1,0 +1,324 @@
+"""Makes the summaries that plans need: each once, whoever else wants it, and never twice for the same failure.
+
+One task a fold line in this process, one lease a session over all workers and replicas, and a second look at what is
+stored once the lease is held. What a summariser's model says is used only after the retention gate; what it lost is
+asked for once more, and then carried word for word. A summariser that fails is left alone for a while (per session, in
+the store, so that every worker knows); the turn goes on without it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
+
+from app.chat import size
+from app.chat.family import family_of
+from app.chat.reply import Reply
+from app.context.asking import ask, flaw
+from app.context.critical import Critical, critical
+from app.context.errand import Errand, errand
+from app.context.folds import Check, Fold, fold_address
+from app.context.known import Checkpoint
+from app.context.pinned import drifted
+from app.context.plan import Need
+from app.context.retention import carried, verdict
+from app.engine.planning import Planned, asked_for
+from app.engine.routing import Candidate
+from app.engine.sending import Sender
+from app.errors import ProxyError
+from app.observe import SummaryDetails
+from app.state.keys import Session
+from app.upstreams.upstream import Credential
+
+if TYPE_CHECKING:
+    from app.engine.engine import Engine
+
+LOG = logging.getLogger(__name__)
+
+LEASE = 8.0
+"""Seconds after which the summary of a process that died no longer stops others; renewed while it is being made."""
+
+WAIT = 45.0
+"""Seconds that a turn waits for a summary that another worker makes; then it goes on without."""
+
+LONGEST = 60.0
+"""Seconds that a summariser may take for one answer."""
+
+FIRST_PAUSE, LONGEST_PAUSE = 30.0, 3600.0
+"""Seconds that a failing summariser is left alone in a session; doubled with every failure."""
+
+USELESS = 2
+"""Second questions in a row that brought a model nowhere; from then on only every RETRIED-th is asked."""
+
+RETRIED = 8
+
+MOST_CRITICAL = 240
+"""Critical tokens that one summary is held to, the weightiest: more would not fit beside each other."""
+
+MOST_REMEMBERED = 4096
+
+PAUSE = "fold"
+
+Found = Mapping[bytes, Checkpoint]
+NOTHING: Found = {}
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    """What a summariser said. `flaw` says why that is no summary."""
+
+    text: str
+    served: str
+    flaw: str
+    input: int = 0
+    output: int = 0
+
+
+class Summaries:
+    """The summaries of one process."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._running: dict[tuple[Session, bytes], asyncio.Task[Found]] = {}
+        self._failures: OrderedDict[Session, int] = OrderedDict()
+        self._useless: OrderedDict[str, int] = OrderedDict()
+        self.retention: OrderedDict[str, float] = OrderedDict()
+
+    async def filled(self, session: Session, made: Planned, need: Need, credential: Credential) -> Found:
+        """What is known after the need was filled, by address; nothing if it could not be. Never raises.
+
+        A client that hangs up does not stop it: others may be waiting, and it is paid for.
+        """
+        return await asyncio.shield(self.start(session, made, need, credential))
+
+    def start(self, session: Session, made: Planned, need: Need, credential: Credential) -> asyncio.Task[Found]:
+        """Begin to fill a need, or join those who wait for it already."""
+        key = session, need.address
+        task = self._running.get(key)
+        if task is None:
+            task = self._running[key] = asyncio.create_task(self._fill(session, made, need, credential))
+            task.add_done_callback(lambda done: self._running.pop(key, None))
+        return task
+
+    async def close(self, seconds: float) -> None:
+        """Give what is being made some seconds more, then end it."""
+        tasks = list(self._running.values())
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=seconds)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+
+    async def _fill(self, session: Session, made: Planned, need: Need, credential: Credential) -> Found:
+        store = self._engine.store
+        try:
+            async with store.lease(session, "fold", secrets.token_hex(8), LEASE, WAIT) as held:
+                if not held:
+                    return NOTHING
+                found = await self._stored(session, made)
+                now = made.again(replace(made.known, checkpoints=found))
+                wanted = next((each for each in now.plan.needs if each.urgent or not need.urgent), None)
+                if wanted is None:
+                    return found
+                stored, paused = await store.look(session, fold_address(wanted.address), PAUSE)
+                if stored is not None or paused:
+                    return found if stored is None else {**found, stored.address: stored}
+                fresh = await self._made(session, now, wanted, credential)
+                return {**found, fresh.address: fresh} if fresh else found
+        except Exception:  # the last door of a task of its own: a turn must not fail because of a summary
+            LOG.exception("making a summary failed by a fault of Foldline")
+            return NOTHING
+
+    async def _stored(self, session: Session, made: Planned) -> Found:
+        """What is stored by now. Asked twice: the first answer tells a cache that somebody else wrote."""
+        asked = asked_for(made.chat, made.known.addresses, folds=True)
+        await self._engine.store.recall(session, asked)
+        return {**made.known.checkpoints, **(await self._engine.store.recall(session, asked)).checkpoints}
+
+    async def _made(self, session: Session, made: Planned, need: Need, credential: Credential) -> Checkpoint | None:
+        began = time.perf_counter()
+        task = errand(made.chat, made.known, made.policy, need)
+        candidate = self._summariser(made)
+        maker = _Maker(self, candidate, task, credential, made.policy.min_retention)
+        reason = ""
+        try:
+            await maker.run()
+        except (ProxyError, TimeoutError) as error:
+            reason = error.kind if isinstance(error, ProxyError) else "timeout"
+        fold = maker.fold
+        if fold is None and not reason:
+            reason = maker.reason
+        if fold is None or fold.refused:
+            await self._failed(session)
+        else:
+            self._failures.pop(session, None)
+        self._engine.observe_summary(maker.details(session, fold, reason, time.perf_counter() - began))
+        if fold is None:
+            return None
+        checkpoint = Checkpoint(fold_address(need.address), fold=fold, at=self._engine.clock())
+        await self._engine.store.remember(session, [checkpoint])
+        return checkpoint
+
+    def _summariser(self, made: Planned) -> Candidate:
+        pinned, chat = made.policy.summary_model, made.candidates[0]
+        if pinned == "auto":
+            return Candidate(chat.upstream, chat.upstream.small or chat.model)
+        return self._engine.routes.pick(pinned)[0][0]
+
+    async def _failed(self, session: Session) -> None:
+        count = self._failures.pop(session, 0)
+        self._failures[session] = count + 1
+        if len(self._failures) > MOST_REMEMBERED:
+            self._failures.popitem(last=False)
+        await self._engine.store.pause(session, PAUSE, min(FIRST_PAUSE * 2**count, LONGEST_PAUSE))
+
+    async def said(
+        self, candidate: Candidate, task: Errand, credential: Credential, missing: tuple[str, ...], draft: str
+    ) -> _Answer:
+        """One answer of the summariser. Raises ProxyError or TimeoutError if there is none."""
+        engine, upstream = self._engine, candidate.upstream
+        family = family_of(candidate.model)
+        window = engine.counting.limits.of(upstream, candidate.model).context
+        chat = ask(task.wish, candidate.model, family=family, window=window, missing=missing, draft=draft)
+        reply = Reply()
+        async with asyncio.timeout(LONGEST):
+            sent = await Sender(engine, "", [], credential, retries=1).send(chat, [candidate], {}, strict=False)
+            try:
+                streamed = sent.answer.headers.get("content-type", "").startswith("text/event-stream")
+                reader = upstream.wire.reader(sent.chat, streamed, engine.new_id)
+                for event in [*reader.feed(await sent.answer.read()), *reader.close()]:
+                    reply.add(event)
+            finally:
+                sent.answer.close()
+        if reply.failed is not None:
+            raise reply.failed.error
+        text = reply.text.strip()
+        finish = reply.finished.reason if reply.finished else ""
+        wrong = flaw(text, finish, original=task.tokens, tokens=size.of_text(text, family), limit=task.wish.limit)
+        usage = reply.usage
+        return _Answer(text, reply.model, wrong, usage.input if usage else 0, usage.output if usage else 0)
+
+    def asks_again(self, model: str) -> bool:
+        """Whether a second question is worth its price for this model: not where the last ones brought nothing."""
+        useless = self._useless.get(model, 0)
+        return useless < USELESS or (useless - USELESS) % RETRIED == RETRIED - 1
+
+    def note_second(self, model: str, *, helped: bool) -> None:
+        """Note whether a second question (asked, or left out as useless) led anywhere."""
+        useless = self._useless.pop(model, 0)
+        self._useless[model] = 0 if helped else useless + 1
+        if len(self._useless) > MOST_REMEMBERED:
+            self._useless.popitem(last=False)
+
+    def note_score(self, served: str, score: float) -> None:
+        """Note what share a model's first answer kept by itself: a running mean per served model."""
+        before = self.retention.pop(served, score)
+        self.retention[served] = before + 0.1 * (score - before)
+        if len(self.retention) > MOST_REMEMBERED:
+            self.retention.popitem(last=False)
+
+
+class _Maker:
+    """Makes one fold: asks, checks, asks once more for what is missing, carries the rest word for word."""
+
+    def __init__(
+        self, summaries: Summaries, candidate: Candidate, task: Errand, credential: Credential, least: float
+    ) -> None:
+        self._summaries = summaries
+        self._candidate = candidate
+        self._task = task
+        self._credential = credential
+        self._least = least
+        self._wanted = critical(task.said, most=MOST_CRITICAL)
+        self._check = Check(pinned=candidate.model, found=len(self._wanted), tokens=task.tokens)
+        self._input = self._output = 0
+        self.fold: Fold | None = None
+        self.reason = ""
+
+    async def run(self) -> None:
+        """Sets `fold` (which may be a refusal), or `reason`. Raises ProxyError or TimeoutError if nobody answers."""
+        answer = await self._ask((), "")
+        if answer.flaw:
+            self.reason = answer.flaw
+            return
+        text = answer.text
+        first = verdict(self._wanted, self._task.words(text), self._task.facts)
+        self._summaries.note_score(answer.served or self._candidate.model, first.score)
+        if first.score < self._least:
+            text = await self._once_more(text, first.score, first.missing)
+        self.fold = self._finished(text, first.kept)
+
+    async def _once_more(self, text: str, score: float, missing: tuple[Critical, ...]) -> str:
+        """The better of the first answer and a second one that was told what is missing."""
+        model = self._candidate.model
+        if not self._summaries.asks_again(model):
+            self._summaries.note_second(model, helped=False)
+            return text
+        try:
+            second = await self._ask(tuple(each.value for each in missing), text)
+        except (ProxyError, TimeoutError):
+            return text
+        after = score if second.flaw else verdict(self._wanted, self._task.words(second.text), self._task.facts).score
+        self._summaries.note_second(model, helped=after >= self._least)
+        return second.text if after > score else text
+
+    def _finished(self, text: str, kept: int) -> Fold:
+        task = self._task
+        words = task.words(text)
+        family = family_of(self._candidate.model)
+        missing = verdict(self._wanted, words).missing
+        facts = carried(
+            missing, task.budget.facts, lambda line: size.of_text(line, family), before=task.facts, text=words
+        )
+        last = verdict(self._wanted, words, facts)
+        self._check = replace(
+            self._check,
+            kept=kept,
+            repaired=max(last.kept - kept, 0),
+            score=round(last.score, 4),
+            values=tuple(each.value for each in self._wanted),
+            lost=tuple(each.value for each in last.missing),
+            made=size.of_text(text, family),
+        )
+        if last.score < self._least:
+            lost = len(last.missing)
+            why = f"It kept {last.score:.0%} of what matters, less than {self._least:.0%}: {lost} values are lost."
+            return Fold(task.upto, check=self._check, refused=why)
+        return replace(task.fold(text, facts), check=self._check)
+
+    async def _ask(self, missing: tuple[str, ...], draft: str) -> _Answer:
+        self._check = replace(self._check, asked=self._check.asked + 1)
+        answer = await self._summaries.said(self._candidate, self._task, self._credential, missing, draft)
+        self._input += answer.input
+        self._output += answer.output
+        self._check = replace(self._check, served=answer.served, drifted=drifted(self._candidate.model, answer.served))
+        return answer
+
+    def details(self, session: Session, fold: Fold | None, reason: str, seconds: float) -> SummaryDetails:
+        """What observers are told."""
+        check = self._check
+        return SummaryDetails(
+            session=session.id,
+            upstream=self._candidate.upstream.name,
+            pinned=check.pinned,
+            served=check.served,
+            drifted=check.drifted,
+            outcome="failed" if fold is None else "refused" if fold.refused else "made",
+            reason=reason or (fold.refused if fold else ""),
+            found=check.found,
+            kept=check.kept,
+            repaired=check.repaired,
+            score=check.score,
+            asked=check.asked,
+            facts=len(fold.facts) if fold else 0,
+            seconds=seconds,
+            input_tokens=self._input,
+            output_tokens=self._output,
+        )
