@@ -17,6 +17,7 @@ from app.simulator.gemini.models import GeminiModels
 from app.simulator.journal import Journal
 from app.simulator.models import EitherModels, Nowhere
 from app.simulator.openai.chat import ChatCompletions
+from app.simulator.openai.input_tokens import InputTokens
 from app.simulator.openai.models import OpenAIModels
 from app.simulator.script import Script
 
@@ -56,6 +57,7 @@ def _openai(desk: Desk, clock: Callable[[], int]) -> list[BaseRoute]:
     models = Counter(desk, EitherModels(OpenAIModels(clock), GeminiModels()))
     return [
         Route("/v1/chat/completions", chat, methods=["POST"]),
+        Route("/v1/responses/input_tokens", Counter(desk, InputTokens()), methods=["POST"]),
         Route("/v1/models", models, methods=["GET"]),
         Route("/v1/models/{model:path}", models, methods=["GET"]),
     ]

@@ -36,6 +36,20 @@ OPENAI: dict[str, Any] = {
         {"role": "user", "content": "what is my name?"},
     ],
 }
+RESPONSES: dict[str, Any] = {
+    "model": "gpt-4.1",
+    "instructions": "s",
+    "text": {"format": {"type": "json_schema", "name": "n", "schema": SCHEMA}},
+    "tools": [{"type": "function", "name": "f", "parameters": SCHEMA, "strict": False}],
+    "tool_choice": {"type": "function", "name": "f"},
+    "input": [
+        {"role": "user", "content": [{"type": "input_image", "image_url": "data:image/png;base64,AAAA"}]},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "hm"}]},
+        {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c", "output": [{"type": "input_text", "text": "1"}]},
+        {"role": "user", "content": "what is my name?"},
+    ],
+}
 GEMINI: dict[str, Any] = {
     "contents": [
         {"role": "user", "parts": [{"text": "hi"}, {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}]},
@@ -97,7 +111,11 @@ def _spoilt(body: dict[str, Any], chance: Random) -> Any:
     [
         ("/v1/chat/completions", OPENAI),
         ("/v1beta/models/gemini-3-flash-preview:streamGenerateContent?alt=sse", GEMINI),
-        ("/v1beta/models/gemini-3.5-flash:countTokens", {"generateContentRequest": GEMINI}),
+        (
+            "/v1beta/models/gemini-3.5-flash:countTokens",
+            {"generateContentRequest": {"model": "models/gemini-3.5-flash", **GEMINI}},
+        ),
+        ("/v1/responses/input_tokens", RESPONSES),
     ],
 )
 async def test_any_json_gets_a_proper_answer(path: str, body: dict[str, Any]) -> None:

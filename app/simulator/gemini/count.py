@@ -10,7 +10,7 @@ from app.simulator.gemini.proto import read
 from app.simulator.gemini.rules import check_request
 from app.simulator.gemini.talks import prompt_tokens
 from app.simulator.reply import Reply, json_reply
-from app.simulator.shapes import Json, as_object
+from app.simulator.shapes import Json, as_object, as_text
 
 if TYPE_CHECKING:
     from app.simulator.desk import Asked
@@ -28,6 +28,9 @@ class CountTokens:
         if "contents" in body and "generateContentRequest" in body:
             raise refused("Both generate_content_request and contents are set; only one may be.")
         request = as_object(body.get("generateContentRequest")) or body
+        called = as_text(request.get("model"))  # its full name, as models/x or tunedModels/x
+        if request is not body and ("/" not in called or called.removeprefix("models/") != name):
+            raise refused("* GenerateContentRequest.model: unexpected model name format\n")
         check_request(request, model, counting=True)
         text, media = prompt_tokens(request)
         details: list[Json] = [{"modality": "TEXT", "tokenCount": text}]

@@ -85,7 +85,7 @@ def _talk(body: Json, model: Model) -> Talk:
     thinking_off = as_object(body.get("thinking")).get("type") == "disabled"
     effort = body.get("reasoning_effort")
     return Talk(
-        said=_said(objects(body["messages"])),
+        said=said_in(objects(body["messages"])),
         tools=tuple(_tool(tool) for tool in objects(body.get("tools"))),
         choice="none" if choice == "none" else "required" if choice == "required" else "auto",
         allowed=allowed,
@@ -98,7 +98,8 @@ def _talk(body: Json, model: Model) -> Talk:
     )
 
 
-def _said(messages: list[Json]) -> tuple[Utterance, ...]:
+def said_in(messages: list[Json]) -> tuple[Utterance, ...]:
+    """What was said, message by message."""
     names = {as_text(call.get("id")): _called(call).name for one in messages for call in objects(one.get("tool_calls"))}
     said: list[Utterance] = []
     for message in messages:
