@@ -97,6 +97,7 @@ async def _lifespan(app: App) -> AsyncGenerator[None, None]:
             policy=policy_numbers(settings),
             max_retries=settings.max_retries,
             strict=settings.strict,
+            exact_counts=settings.exact_counts,
             observers=(metrics, TurnLog(settings.log_format))
             if settings.log_level in ("debug", "info")
             else (metrics,),

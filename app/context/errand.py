@@ -71,7 +71,7 @@ def errand(chat: Chat, known: Known, policy: Policy, need: Need) -> Errand:
     wish = Wish(messages, before=_texts(kept), rolled=rolled, limit=limit, loop=loop)
     said = (*(Said("assistant", text) for text in rolled), *said_of(messages))
     facts = base.facts if base else ()
-    tokens = sum(map(sight.size_of, messages))
+    tokens = sum(map(sight.size_of, messages)) + sum(size.of_text(text, sight.scale.family) for text in rolled)
     return Errand(need.address, wish, said, kept, facts, tokens, sight.budget)
 
 

@@ -118,11 +118,26 @@ def _rows(preview: Preview) -> Iterator[Row]:
     yield "kept", f"{preview.kept} of {_counted(count, 'message')}", _keeping(preview)
     for decision in plan.decisions:
         yield decision.step, decision.applied or "nothing", decision.reason
+    if plan.fold is not None:
+        yield from _folding(plan.fold, preview.known)
     for loss in plan.losses:
         yield "lost", loss.field, loss.reason
     if preview.refused:
         yield "refused", "", preview.refused
     yield from _leading(preview)
+
+
+def _folding(fold: Fold, known: Known) -> Iterator[Row]:
+    """What stands in place of the oldest messages, and how its newest segment was judged."""
+    for each in stretches(fold, ends_of(known.addresses)):
+        words = {"verbatim": "stays word for word", "dropped": "left out"}.get(each.kind, each.text)
+        yield each.kind, _range(each.start, each.end), words
+    for fact in fold.facts:
+        yield "fact", "", fact.text
+    if (check := fold.check) is not None:
+        drift = f", not the pinned {check.pinned}" if check.drifted else ""
+        kept = f"{check.kept} kept at once, {check.repaired} repaired, {len(check.lost)} lost; {check.score:.0%} in all"
+        yield "checked", f"{check.found} values", f"by {check.served or check.pinned}{drift}: {kept}"
 
 
 def _naming(preview: Preview) -> str:

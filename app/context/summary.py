@@ -9,7 +9,7 @@ the new one takes their place.
 from __future__ import annotations
 
 from app.context.cuts import Cuts
-from app.context.folds import Fold
+from app.context.folds import Fold, stretches
 from app.context.known import Known
 from app.context.plan import Decision, Draft, Need
 from app.context.policy import Policy
@@ -26,7 +26,7 @@ def fold(draft: Draft, known: Known, policy: Policy) -> Draft:
     now, tokens = _in_force(sight)
     need = None if known.bypassed else _need(sight, now, tokens)
     after = draft.folded(now, tokens, sight.guess(now, tokens), (need,) if need else ())
-    if now is not None and not now.drops:
+    if now is not None and now.summaries:
         after = after.decided(_carrying(sight, now, tokens))
     return after.decided(_wanting(sight, need, tokens)) if need else after
 
@@ -126,8 +126,8 @@ def _line(sight: Sight, base: Fold | None, found: Cuts, target: int) -> int:
 
 
 def _carrying(sight: Sight, now: Fold, tokens: int) -> Decision:
-    line = sight.line(now)
-    before = tokens - sight.carried(now) + sight.tail(0) - sight.tail(line)
+    line = max(each.end for each in stretches(now, sight.ends) if each.kind == "summary")
+    before = max(sight.scale.received, tokens)
     facts = f" and {_counted(len(now.facts), 'fact')} word for word" if now.facts else ""
     reason = (
         f"{_messages(1, line)} are carried as {_counted(len(now.summaries), 'summary segment')}{facts}: "

@@ -12,10 +12,14 @@ from app.chat.address import setup
 from app.chat.calibration import LOWEST, Calibration
 from app.chat.family import family_of
 from app.chat.model import Chat
+from app.context.budget import budget_of
 from app.context.known import Scale
 from app.context.thinking import binds_thinking
 from app.engine.routing import Candidate
+from app.upstreams.counting import exact
 from app.upstreams.limits import Limits, overflow
+from app.upstreams.transport import Transport
+from app.upstreams.upstream import Credential
 
 if TYPE_CHECKING:
     from app.engine.planning import Planned
@@ -29,6 +33,10 @@ GUESSED_LIMIT = 0.8
 
 MOST_OFF = 4.0
 """Times that an estimate may be too low, if a provider's refusal says so itself."""
+
+
+NEAR = 0.1
+"""How near to a threshold a prompt must be for the provider's own count to be worth its round trip: a tenth of it."""
 
 
 class Counting:
@@ -98,3 +106,23 @@ def _without_messages(chat: Chat) -> Chat:
 
 def _key(candidate: Candidate) -> str:
     return f"{candidate.upstream.name}/{candidate.model}"
+
+
+def near_a_threshold(made: Planned) -> bool:
+    """Whether an exact count could change the plan: the prompt was estimated from scratch, and lies near FOLD_AT."""
+    plan, scale = made.plan, made.known.scale
+    if scale is None or not plan.guess or made.known.bypassed:
+        return False
+    at = budget_of(made.policy, round(scale.fixed * scale.ratio), scale.window).at
+    return abs(plan.tokens - at) <= at * NEAR
+
+
+async def counted(made: Planned, transport: Transport, credential: Credential) -> Scale | None:
+    """What to count by, corrected by the provider's own count of the very prompt; None if it gave none."""
+    candidate, plan, scale = made.candidates[0], made.plan, made.known.scale
+    if scale is None or not plan.guess:
+        return None
+    upstream, model = candidate.upstream, candidate.model
+    outbound = upstream.wire.encode(plan.chat, upstream.target(model))
+    tokens = await exact(transport, upstream, outbound, plan.chat, model, credential)
+    return replace(scale, ratio=min(max(tokens / plan.guess, LOWEST), MOST_OFF)) if tokens else None

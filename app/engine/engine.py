@@ -49,6 +49,7 @@ class Engine:
     Args:
         policy: the settings' policy numbers, by name; routes and requests override them.
         max_retries: further tries of one request at one upstream.
+        exact_counts: near a threshold the provider is asked for its own count, if it has one.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class Engine:
         observers: tuple[Observer, ...] = (),
         steps: tuple[Step, ...] = STEPS,
         limits: Limits | None = None,
+        exact_counts: bool = False,
         clock: Callable[[], float] = time.time,
         new_id: Callable[[], str] = lambda: secrets.token_hex(12),
         sleep: Callable[[float], Any] = asyncio.sleep,
@@ -73,6 +75,7 @@ class Engine:
         self.policy: Mapping[str, Any] = policy or {}
         self.max_retries = max_retries
         self.strict = strict
+        self.exact_counts = exact_counts
         self.observers = observers
         self.steps = steps
         self.clock = clock

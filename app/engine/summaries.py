@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import secrets
 import time
 from collections import OrderedDict
@@ -66,6 +67,9 @@ MOST_CRITICAL = 240
 MOST_REMEMBERED = 4096
 
 PAUSE = "fold"
+
+THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+"""Local models write their reasoning in front of the answer itself."""
 
 Found = Mapping[bytes, Checkpoint]
 NOTHING: Found = {}
@@ -146,6 +150,8 @@ class Summaries:
         began = time.perf_counter()
         task = errand(made.chat, made.known, made.policy, need)
         candidate = self._summariser(made)
+        if candidate.upstream.name != made.candidates[0].upstream.name:
+            credential = Credential()  # the client's own key is for the provider of its chat, and nobody else
         maker = _Maker(self, candidate, task, credential, made.policy.min_retention)
         reason = ""
         try:
@@ -199,7 +205,7 @@ class Summaries:
                 sent.answer.close()
         if reply.failed is not None:
             raise reply.failed.error
-        text = reply.text.strip()
+        text = THOUGHTS.sub("", reply.text).strip()
         finish = reply.finished.reason if reply.finished else ""
         wrong = flaw(text, finish, original=task.tokens, tokens=size.of_text(text, family), limit=task.wish.limit)
         usage = reply.usage

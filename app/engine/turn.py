@@ -17,6 +17,7 @@ from app.chat.size import rough
 from app.context import report
 from app.context.known import Checkpoint, Known
 from app.context.plan import Plan
+from app.engine.counting import counted, near_a_threshold
 from app.engine.engine import Engine
 from app.engine.memo import Seen, goes_on
 from app.engine.planning import Planned, planned, with_sending
@@ -138,12 +139,19 @@ class Turn:
         made = self._take(await planned(engine, self._recall, self.session, chat, addresses, len(request.inbound.body)))
         if chat.stream and chat.framing == "sse":
             self.out.quiet(self.writer.keepalive, self._begin_early)
+        if engine.exact_counts and near_a_threshold(made):
+            made = await self._counted(made)
         made = await self._send(await self._summed_up(made))
         self._fill_behind(made)
 
     def _take(self, made: Planned) -> Planned:
         self.known, self.plan = made.known, made.plan
         return made
+
+    async def _counted(self, made: Planned) -> Planned:
+        """The same turn by the provider's own count, if it gives one."""
+        scale = await counted(made, self.engine.transport, self.request.credential)
+        return self._take(made.again(replace(made.known, scale=scale))) if scale else made
 
     async def _summed_up(self, made: Planned) -> Planned:
         """The same turn with the summaries that it cannot do without; planned without those that are not to be had."""

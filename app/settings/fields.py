@@ -156,6 +156,10 @@ class Settings(BaseSettings):
     summary_when: Annotated[Literal["behind", "before"], BeforeValidator(choice("behind", "before"))] = Field(
         default="behind", description="Summaries are made behind the turn, for the next one, or before it goes out."
     )
+    exact_counts: Switch = Field(
+        default=False,
+        description="Asks the provider for its own count of a prompt whose estimate is near a threshold.",
+    )
     connect_timeout: Duration = Field(default=5.0, description="How long a connection to a provider may take to open.")
     first_byte_timeout: Duration = Field(
         default=600.0, description="How long a provider may think before its first byte."

@@ -20,6 +20,7 @@ _SUM = re.compile(
 _COUNT = re.compile(r"\bcount (?:the )?words\b[^:]*:\s*(.+)", re.IGNORECASE | re.DOTALL)
 _GREETING = re.compile(r"^\s*(?:(?:hello|hi|hey|good (?:morning|evening|day))\b|こんにちは|おはよう)", re.IGNORECASE)
 _SUMMARY_TOKENS = 700  # a summary's length where the request sets no cap
+_LENGTH = re.compile(r"at most (\d{1,6}) tokens|全体で(\d{1,6})トークン")
 _END = 2000  # characters at each end of the user's text in which a question is sought
 _LONGEST_RESULT = 4000  # characters of a tool's result that the answer repeats
 
@@ -65,9 +66,15 @@ def _text(talk: Talk, orders: Directives, asked: str) -> str:
     return _spoken(talk, asked)
 
 
+def _wanted_length(talk: Talk) -> int:
+    """The tokens that the request asks for in words."""
+    found = [_LENGTH.search(one.text) for one in talk.said if one.role == "system"]
+    return min((int(length[1] or length[2]) for length in found if length), default=_SUMMARY_TOKENS)
+
+
 def _spoken(talk: Talk, asked: str) -> str:
     if asks_for_summary(talk):
-        return facts.summary(talk, int((talk.max_tokens or _SUMMARY_TOKENS) * 0.9))
+        return facts.summary(talk, int(min(talk.max_tokens or _SUMMARY_TOKENS, _wanted_length(talk)) * 0.9))
     results = [one for one in talk.turn if one.role == "tool"]
     if results:
         return "; ".join(f"{one.tool or 'the tool'} says: {one.text[:_LONGEST_RESULT]}" for one in results)

@@ -27,6 +27,7 @@ _ORDERS_SUMMARY = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"[^.!?。！？\n]+(?:[.!?](?!\s|$)[^.!?。！？\n]+)*[.!?。！？]?")
+_NOT_ASKED_FOR = re.compile(r"<said-before>.*?</said-before>|</?said[^>]{0,40}>", re.DOTALL)
 _CRITICAL = re.compile(  # every branch is bounded, so that a long run of letters costs no more than its length
     r"https?://|\d\d|(?<![\w.-])[\w.-]{1,200}/\w|[A-Za-z][_-]?\d|\w_\w|(?<=[a-z,] )[A-Z][a-z]|[A-Z]{2}"
 )
@@ -58,7 +59,7 @@ def summary(talk: Talk, limit: int) -> str:
     kept: dict[str, None] = {}
     spent = 0
     for text in (one.text for one in talk.said if one.role != "system"):
-        for found in _SENTENCE.finditer(directives.without(text)):
+        for found in _SENTENCE.finditer(_NOT_ASKED_FOR.sub("", directives.without(text))):
             sentence = found[0].strip()
             if not sentence or sentence in kept or not _CRITICAL.search(sentence) or wants_summary(sentence):
                 continue
