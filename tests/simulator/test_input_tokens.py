@@ -37,6 +37,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a call without its id": ({"input": [HELLO, {**CALL, "call_id": ""}]}, "input[1].call_id"),
     "a call without its result": ({"input": [HELLO, CALL]}, "did not have response messages: c1"),
     "a result without its call": ({"input": [HELLO, OUTPUT]}, "must be a response to a preceeding message"),
+    "a result of another kind": (
+        {"input": [HELLO, CALL, {**OUTPUT, "type": "custom_tool_call_output"}]},
+        "No tool call found for custom tool call output with call_id c1.",
+    ),
     "a chat's tool": ({"tools": [{"type": "function", "function": {"name": "f"}}]}, "'tools[0].function'"),
     "an open schema that does not say strict": (
         {"tools": [{"type": "function", "name": "f", "parameters": SCHEMA}]},

@@ -74,12 +74,15 @@ def _from_items(items: list[object]) -> Iterator[Json]:
     """Calls join the assistant's message before them; a chat has one message for what are several items here."""
     speaking: Json | None = None
     pictures: list[Json] = []
+    calls: dict[str, str] = {}
     for index, item in enumerate(items):
         kind = _kind_of(item, index)
         if kind in ("function_call", "custom_tool_call"):
+            calls[as_object(item)["call_id"]] = kind
             speaking = speaking or {"role": "assistant", "content": None}
             speaking.setdefault("tool_calls", []).append(_call(as_object(item), kind))
         elif kind.endswith("_output"):
+            _check_answers(as_object(item), kind, calls)
             yield from _ended(speaking, [])
             speaking = None
             yield _result(as_object(item), f"input[{index}]", pictures)
@@ -92,6 +95,14 @@ def _from_items(items: list[object]) -> Iterator[Json]:
             else:
                 yield message
     yield from _ended(speaking, pictures)
+
+
+def _check_answers(item: Json, kind: str, calls: Mapping[str, str]) -> None:
+    """A result is of its call's kind. One without any call breaks a rule of chats."""
+    called = calls.get(item["call_id"], "")
+    if called and kind != f"{called}_output":
+        words = kind.replace("_", " ")
+        raise refused(f"No tool call found for {words} with call_id {item['call_id']}.", "input")
 
 
 def _ended(speaking: Json | None, pictures: list[Json]) -> Iterator[Json]:
