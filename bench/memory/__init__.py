@@ -1,0 +1,1 @@
+"""The conversation bench: what long chats keep, send and cost through Foldline, beside two plain policies."""
