@@ -105,17 +105,22 @@ def fold_address(prefix: bytes) -> bytes:
 
 
 def fold_ends(messages: Sequence[Message]) -> Iterator[int]:
-    """How many messages each prefix has that a fold may stand for: up to a user's words, or a finished exchange."""
+    """How many messages each prefix has that a fold may stand for: up to a user's words, or a finished exchange.
+
+    All that `cuts` may find, and cheaper: a fold that no later turn asks the store for would be made again and again.
+    """
     before = ""
     for index, message in enumerate(messages):
-        role = message.role
+        role: str = message.role
+        if role == "system":
+            continue
         if role == "user":
             parts = message.parts
-            if before and not (parts and type(parts[0]) is ToolResult):
-                yield index
-            elif parts and type(parts[-1]) is ToolResult:
+            if any(type(part) is ToolResult for part in parts):
                 role = "result"
-        elif role == "assistant" and before == "result":
+            elif before:
+                yield index
+        elif before == "result":
             yield index
         before = role
 
