@@ -11,10 +11,12 @@ PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 $(BIN)/python -m pip insta
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$python" && break; done)
 
-.PHONY: help run test lint types bench lock clean
+JUDGES := .venv-bench
+
+.PHONY: help run test lint types bench bench-memory lock clean
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile
 
 run: $(VENV)/.run ## serves on 127.0.0.1:4000 (ARGS="--port 5000" for more)
 	@$(BIN)/foldline serve $(ARGS)
@@ -31,15 +33,20 @@ types: $(VENV)/.test ## strict types
 bench: $(VENV)/.test ## ratios against the floor, nginx and the raw upstream
 	@$(BIN)/python -m bench $(ARGS)
 
+bench-memory: $(VENV)/.test ## long conversations: what is kept, sent and paid
+	@$(MAKE) --no-print-directory $(JUDGES)/.made || echo "The tokenizer and the outside judges could not be installed: left out." >&2
+	@$(BIN)/python -m bench.memory --judges $(JUDGES) $(ARGS)
+
 lock: ## writes requirements*.txt anew, with hashes (ARGS=--upgrade for newer versions)
 	@set -e; tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; \
 	$(PYTHON) -m venv "$$tools" && "$$tools/bin/python" -m pip install --quiet uv; \
 	compile="$$tools/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate"; \
 	$$compile $(ARGS) pyproject.toml --group build -o requirements.txt; \
-	$$compile $(ARGS) pyproject.toml --group build --group dev -c requirements.txt -o requirements-dev.txt
+	$$compile $(ARGS) pyproject.toml --group build --group dev -c requirements.txt -o requirements-dev.txt; \
+	$$compile $(ARGS) bench/memory/requirements.in -o requirements-bench.txt
 
 clean: ## removes what make made; state in .foldline stays
-	rm -rf $(VENV) .ruff_cache .hypothesis
+	rm -rf $(VENV) $(JUDGES) .ruff_cache .hypothesis
 	find app tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The environment. Each step leaves a stamp, so that the second run begins at once.
@@ -61,4 +68,10 @@ $(VENV)/.run: requirements.txt pyproject.toml | $(BIN)/python
 $(VENV)/.test: requirements-dev.txt $(VENV)/.run
 	@echo "Installing what the tests need into $(VENV) (once) …"
 	@$(PIP) --require-hashes -r requirements-dev.txt
+	@touch $@
+
+# What the conversation bench needs beside the project: in an environment of its own, as none of it is Foldline's.
+$(JUDGES)/.made: requirements-bench.txt | $(BIN)/python
+	@$(BIN)/python -m venv $(JUDGES)
+	@PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 $(JUDGES)/bin/python -m pip install --quiet --no-deps --require-hashes -r requirements-bench.txt
 	@touch $@
