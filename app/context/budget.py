@@ -37,7 +37,8 @@ def budget_of(policy: Policy, fixed: int, window: int) -> Budget:
     """The budget of one request.
 
     A long system prompt (or many tools) must not mean that nothing is left for the talk, or that it is folded on every
-    turn: the history always has half of FOLD_AT_TOKENS to itself, if the window allows.
+    turn: the history always has half of FOLD_AT_TOKENS to itself, if the window allows, and is folded down to half of
+    what it has. A window smaller than FOLD_AT_TOKENS makes FOLD_TO_TOKENS smaller by as much.
 
     Args:
         fixed: tokens of what is never folded. window: tokens that the model takes, 0 if not known.
@@ -45,7 +46,10 @@ def budget_of(policy: Policy, fixed: int, window: int) -> Budget:
     most = int(window * WINDOW_SHARE) if window else policy.fold_at_tokens + fixed
     at = min(max(policy.fold_at_tokens, fixed + policy.fold_at_tokens // 2), most)
     wanted = min(policy.fold_to_tokens, policy.fold_at_tokens * 9 // 10)
-    to = min(max(wanted, fixed + wanted // 2), at * 9 // 10)
+    if at < policy.fold_at_tokens:
+        wanted = wanted * at // policy.fold_at_tokens
+    room = max(at - fixed, 0)
+    to = min(max(wanted, fixed + min(wanted, room) // 2), at - (room or at) // 10)
     carried = max(SMALLEST, (to - min(fixed, to // 2)) // 3)
     summary = min(policy.summary_tokens, carried)
     return Budget(at, to, int(to + SOFT * (at - to)), window, summary, summary)
