@@ -39,7 +39,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--think", type=float, default=20, help="milliseconds of silence before the user speaks again")
     parser.add_argument("--store", default="memory://", help="Foldline's; DIR stands for a directory of its own")
     parser.add_argument("--setting", action="append", default=[], metavar="NAME=VALUE", help="one more of Foldline's")
-    parser.add_argument("--quick", action="store_true", help="few turns, one language, two summarisers, no judges")
+    parser.add_argument("--quick", action="store_true", help="few turns, one language, one summariser, no judges")
     parser.add_argument("--judges", type=Path, default=Path(".venv-bench"), help="where the outside judges live")
     parser.add_argument("--no-judges", action="store_true", help="leave the outside judges out")
     parser.add_argument("--only-judges", action="store_true", help="nothing but the outside judges")
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = options().parse_args(arguments)
     if given.quick:
         given.turns, given.budget = min(given.turns, QUICK_TURNS), min(given.budget, QUICK_BUDGET)
-        given.languages, given.summarisers, given.no_judges = "en", "good,half", True
+        given.languages, given.summarisers, given.no_judges = "en", "half", True
     for name, known in (("languages", WORDS), ("summarisers", SUMMARISERS)):
         if unknown := set(getattr(given, name).split(",")).difference(known):
             raise SystemExit(f"--{name}: {', '.join(unknown)} is not among {', '.join(known)}")
@@ -95,6 +95,7 @@ async def _languages(given: argparse.Namespace, upstream: Upstream) -> dict[str,
     for language in given.languages.split(","):
         told = talk(given.seed, language, given.turns, given.noise)
         found[language] = {}
+        tokens.warm(told.said)
         async for run in _runs(given, upstream, told):
             found[language][run.name] = outcome(run, given.budget)
             if given.bodies:

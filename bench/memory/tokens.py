@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -44,3 +44,9 @@ def tokenizer() -> str:
 def of_text(text: str) -> int:
     """Tokens of a text."""
     return _tokenizer()[0](text) if text else 0
+
+
+def warm(texts: Iterable[str]) -> None:
+    """Count these once, so that no later turn is timed with it."""
+    for text in texts:
+        of_text(text)
