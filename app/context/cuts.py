@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from app.chat.model import Message, ToolResult
+from app.chat.model import Message, ToolCall, ToolResult
 
 
 class Cuts(msgspec.Struct, frozen=True):
@@ -31,41 +31,46 @@ class Cuts(msgspec.Struct, frozen=True):
 
 def cuts(messages: Sequence[Message], start: int = 0) -> Cuts:
     """The legal cuts behind index `start`, which is itself one (or the chat's beginning)."""
-    answered = _answers(messages, start)
+    answers = _answers(messages, start)
     plain: list[int] = []
     loop: list[int] = []
     newest = task_end = start
-    waiting: set[str] = set()
+    answered = -1  # where the last result of all calls so far stands
     before = ""
     for index in range(start, len(messages)):
         message = messages[index]
         kind = _kind(message)
         if kind == "system":
             continue
-        waiting = {call for call in waiting if answered.get(call, -1) >= index}
         if kind == "user":
             if before != "user":
                 newest, loop = index, []
-                if index > start and not waiting:
+                if before and answered < index:
                     plain.append(index)
             task_end = index + 1
         elif kind == "assistant":
-            if before == "result" and not waiting:
+            if before == "result" and answered < index:
                 loop.append(index)
-            waiting.update(call.id for call in message.calls if call.id)
+            answered = max(answered, answers.get(index, -1))
         before = kind
     return Cuts(tuple(plain), tuple(loop), newest, task_end)
 
 
-def _answers(messages: Sequence[Message], start: int) -> dict[str, int]:
-    """Where the last result of each call stands."""
-    return {
-        part.call_id: index
-        for index in range(start, len(messages))
-        if messages[index].role == "user"
-        for part in messages[index].parts
-        if type(part) is ToolResult
-    }
+def _answers(messages: Sequence[Message], start: int) -> dict[int, int]:
+    """Where the last result stands of the calls in each message that calls.
+
+    A result belongs to the nearest call of its id before it: some servers number the calls of every answer anew.
+    """
+    found: dict[int, int] = {}
+    last: dict[str, int] = {}
+    for index in range(len(messages) - 1, start - 1, -1):
+        for part in messages[index].parts:
+            kind = type(part)
+            if kind is ToolResult:
+                last.setdefault(part.call_id, index)
+            elif kind is ToolCall and part.id in last:
+                found[index] = max(found.get(index, -1), last.pop(part.id))
+    return found
 
 
 def _kind(message: Message) -> str:
