@@ -37,7 +37,7 @@ def _in_force(sight: Sight) -> tuple[Fold | None, int]:
     Never back to a shallower one than the turn before, unless the whole chat has become small for the budget (another
     policy): the provider's cache, and thinking that is bound to its prefix, hold only behind the same beginning.
     """
-    small = sight.scale.received * 2 <= sight.budget.at
+    small = sight.scale.received * 2 <= sight.budget.at and sight.prompt(None) * 2 <= sight.budget.at
     now = None if small else sight.before
     if now is not None and now.drops and (better := sight.deeper(sight.line(now) - 1)) is not None:
         now = better
