@@ -65,10 +65,9 @@ def _answers(messages: Sequence[Message], start: int) -> dict[int, int]:
     last: dict[str, int] = {}
     for index in range(len(messages) - 1, start - 1, -1):
         for part in messages[index].parts:
-            kind = type(part)
-            if kind is ToolResult:
+            if type(part) is ToolResult:
                 last.setdefault(part.call_id, index)
-            elif kind is ToolCall and part.id in last:
+            elif type(part) is ToolCall and part.id in last:
                 found[index] = max(found.get(index, -1), last.pop(part.id))
     return found
 
