@@ -52,7 +52,9 @@ class Answer:
         """The answer as it is sent back on the next turn."""
         events = self._events()
         if self.wire == "gemini":
-            parts = [part for event in events for one in event["candidates"] for part in one["content"].get("parts", [])]
+            parts = [
+                part for event in events for one in event["candidates"] for part in one["content"].get("parts", [])
+            ]
             return [{"role": "model", "parts": parts}]
         if not self._streamed:
             message = events[0]["choices"][0]["message"]
@@ -163,7 +165,15 @@ class Talk:
     def branch(self, history: Sequence[Json]) -> Talk:
         """Another course of the same chat."""
         return Talk(
-            self.http, self.wire, self.system, self.model, self.stream, list(history), self.options, self.more, self.session
+            self.http,
+            self.wire,
+            self.system,
+            self.model,
+            self.stream,
+            list(history),
+            self.options,
+            self.more,
+            self.session,
         )
 
 

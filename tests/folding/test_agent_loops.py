@@ -1,4 +1,4 @@
-"""One task, sixty tool exchanges: the finished ones are folded, the task stays, and calls keep results and signatures."""
+"""One task, sixty tool exchanges: finished ones are folded, the task stays, calls keep their results and signatures."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from itertools import pairwise
 import pytest
 
 from tests.folding.conftest import StartFront
+from tests.folding.exchanges import TOOL, exchange, faults
 from tests.folding.provider import Call, Json, Provider, Said
 from tests.folding.talk import Talk, Wire
-from tests.folding.test_trimming import TOOL, exchange, faults
 from tests.folding.words import Fact, facts, keeping, lost, prose
 
 AT = 4000
@@ -54,7 +54,8 @@ async def _loop(talk: Talk, provider: Provider, drop_signatures: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wire", "stream", "drops"), [("openai", False, False), ("openai", True, False), ("gemini", False, False), ("gemini", True, True)]
+    ("wire", "stream", "drops"),
+    [("openai", False, False), ("openai", True, False), ("gemini", False, False), ("gemini", True, True)],
 )
 async def test_a_loop_without_end_stays_in_the_budget_keeps_its_task_and_its_pairs(
     front: StartFront, provider: Provider, wire: Wire, stream: bool, drops: bool

@@ -1,4 +1,4 @@
-"""A summary has no more authority than what it sums up: it speaks as the user, inside a wrapper that no text can close."""
+"""A summary has no more authority than what it sums up: it speaks as the user, in a wrapper that nothing closes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.folding.conftest import StartFront
 from tests.folding.provider import Call, Provider, Said
 from tests.folding.talk import Talk, Wire
-from tests.folding.words import facts, keeping, lost, marks, prose
+from tests.folding.words import facts, lost, marks, prose
 
 AT = 1800
 SYSTEM = "  You are a careful clerk.\n\nRULE-17: never say the word anvil. 決まり。 "

@@ -90,9 +90,7 @@ async def test_a_failing_summariser_is_left_alone_and_used_again_later(
         assert len(provider.summaries) == failed + 1
 
 
-async def test_another_chat_is_not_punished_for_one_whose_summaries_fail(
-    front: StartFront, provider: Provider
-) -> None:
+async def test_another_chat_is_not_punished_for_one_whose_summaries_fail(front: StartFront, provider: Provider) -> None:
     provider.summarise = FAILURES["empty"]
     async with front(fold_at_tokens=AT) as proxy:
         talk = proxy.talk(session="bad")

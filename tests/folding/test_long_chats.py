@@ -59,7 +59,9 @@ def _newest_exchange(call: Call) -> int:
     return sum(size.PER_MESSAGE + size.of_text(text, "other") for text in call.texts[-2:])
 
 
-@pytest.mark.parametrize(("wire", "language", "stream"), [("openai", "en", False), ("openai", "ja", True), ("gemini", "ja", False)])
+@pytest.mark.parametrize(
+    ("wire", "language", "stream"), [("openai", "en", False), ("openai", "ja", True), ("gemini", "ja", False)]
+)
 async def test_two_hundred_turns_stay_in_the_budget_and_keep_every_fact_with_a_summariser_that_loses_half(
     front: StartFront, provider: Provider, wire: Wire, language: Language, stream: bool
 ) -> None:

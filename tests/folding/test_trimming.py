@@ -7,47 +7,19 @@ from itertools import pairwise
 
 import pytest
 
-from tests.cases.exchanges import pairing_faults, turn_faults
 from tests.folding.conftest import StartFront
-from tests.folding.provider import Call, Json, Provider, Said
+from tests.folding.exchanges import TOOL, exchange, faults
+from tests.folding.provider import Json, Provider, Said
 from tests.folding.talk import Talk, Wire
 from tests.folding.words import prose
 
 AT = 1500
-TOOL = {
-    "openai": {"type": "function", "function": {"name": "stat", "parameters": {"type": "object", "properties": {}}}},
-    "gemini": {"functionDeclarations": [{"name": "stat", "parameters": {"type": "OBJECT", "properties": {}}}]},
-}
 
 
 @pytest.fixture(autouse=True)
 def _fails(provider: Provider) -> None:
     provider.summarise = lambda call: Said("It broke.", status=500)
     provider.answer = lambda call: Said("Yes.")
-
-
-def exchange(wire: str, number: int, calls: int = 1, tokens: int = 100, signature: str = "") -> list[Json]:
-    """The model calls `stat` so many times at once, and gets the results."""
-    results = [f"result {number}.{at} {prose(tokens, number)}" for at in range(calls)]
-    if wire == "gemini":
-        signed = [{"thoughtSignature": signature} if signature and at == 0 else {} for at in range(calls)]
-        asked = [
-            {"functionCall": {"name": "stat", "args": {"n": f"{number}.{at}"}}, **signed[at]} for at in range(calls)
-        ]
-        given = [{"functionResponse": {"name": "stat", "response": {"output": text}}} for text in results]
-        return [{"role": "model", "parts": asked}, {"role": "user", "parts": given}]
-    ids = [f"call_{number}_{at}" for at in range(calls)]
-    asked = [
-        {"id": one, "type": "function", "function": {"name": "stat", "arguments": json.dumps({"n": f"{number}.{at}"})}}
-        for at, one in enumerate(ids)
-    ]
-    given = [{"role": "tool", "tool_call_id": one, "content": text} for one, text in zip(ids, results, strict=True)]
-    return [{"role": "assistant", "content": None, "tool_calls": asked}, *given]
-
-
-def faults(call: Call) -> list[str]:
-    """What the provider would refuse in this history."""
-    return turn_faults(call.messages) if call.wire == "gemini" else pairing_faults(call.messages)
 
 
 def _with_tools(talk: Talk, turns: int = 10) -> None:
@@ -149,8 +121,8 @@ async def test_a_last_message_beyond_the_window_gets_gemini_s_words_and_nothing_
         talk = proxy.talk(wire="gemini", model="gpt-4", stream=stream)
         answer = await talk.ask(prose(13_000, 1))
         assert answer.status == 400
-        error = json.loads(answer.data)
-        error = (error[0] if isinstance(error, list) else error)["error"]
+        said = json.loads(answer.data)
+        error: Json = (said[0] if answer.data.startswith(b"[") else said)["error"]
         assert (error["code"], error["status"]) == (400, "INVALID_ARGUMENT")
         assert "exceeds the maximum number of tokens" in error["message"]
         assert provider.calls == []

@@ -1,4 +1,4 @@
-"""What is not to be folded goes out as it came: a chat below the threshold, and any chat where folding is switched off."""
+"""What is not to be folded goes out as it came: a chat below the threshold, and any chat where folding is off."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from pydantic import SecretStr
 
 from app.settings import load
 from tests.folding.conftest import Front, StartFront
-from tests.folding.provider import Provider
+from tests.folding.exchanges import TOOL
+from tests.folding.provider import Json, Provider
 from tests.folding.talk import MODELS, Talk, Wire, client_of
 from tests.folding.words import prose
 from tests.running import running_foldline
@@ -109,9 +110,9 @@ async def test_a_request_can_ask_for_an_earlier_fold_than_the_server(front: Star
 
 
 async def test_the_default_threshold_is_8000_tokens_for_a_chat_and_far_more_for_an_agent(front: StartFront) -> None:
-    tool = {"type": "function", "function": {"name": "stat", "parameters": {"type": "object", "properties": {}}}}
+    kinds: list[tuple[Json, bool]] = [({}, True), ({"tools": [TOOL["openai"]]}, False)]
     async with front() as proxy:
-        for more, folds in (({}, True), ({"tools": [tool]}, False)):
+        for more, folds in kinds:
             proxy.provider.clear()
             talk = proxy.talk(more=more)
             _long(talk, 35)
@@ -133,3 +134,17 @@ async def test_what_the_headers_say_of_a_folded_turn_is_true(front: StartFront) 
         first, _, last = answer.plan.partition("summary=")[2].partition(";")[0].partition("-")
         kept = [text for text in body.texts if text in {message["content"] for message in talk.history}]
         assert (int(first), int(last)) == (1, len(talk.history) - len(kept))
+
+
+@pytest.mark.parametrize("wire", ["openai", "gemini"])
+@pytest.mark.parametrize("options", [{"session": "x"}, {"chain": "never"}, {"off": True}])
+async def test_a_long_chat_with_options_arrives_whole_on_every_turn(
+    front: StartFront, provider: Provider, wire: Wire, options: dict[str, object]
+) -> None:
+    async with front() as proxy:
+        talk = proxy.talk(wire=wire, options=options)
+        talk.pretend(*(prose(150, at) for at in range(12)))
+        for turn in range(4):
+            messages = msgspec.json.encode([*talk.history, talk.user(f"question {turn}?")])
+            assert (await talk.say(f"question {turn}?")).status == 200
+            assert provider.last.serialized == messages

@@ -103,9 +103,7 @@ async def test_a_stream_that_waits_for_its_summary_is_kept_alive(front: StartFro
         assert answer.text == "Yes."
 
 
-async def test_summaries_made_behind_a_turn_survive_a_proxy_that_stops(
-    front: StartFront, provider: Provider
-) -> None:
+async def test_summaries_made_behind_a_turn_survive_a_proxy_that_stops(front: StartFront, provider: Provider) -> None:
     provider.summarise = lambda call: Said(marks(call).text, after=0.3)
     async with front(fold_at_tokens=AT) as proxy:
         talk = proxy.talk()

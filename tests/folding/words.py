@@ -17,7 +17,15 @@ Language: TypeAlias = Literal["en", "ja"]
 _ENGLISH = (
     ("the plan", "the draft", "this part", "the other side", "that idea", "the whole thing", "the first half"),
     ("looks fine", "needs more thought", "can wait a little", "is nearly done", "was talked over", "seems too long"),
-    ("as we said", "for the time being", "if nobody minds", "in my view", "once more", "with some care", "by and large"),
+    (
+        "as we said",
+        "for the time being",
+        "if nobody minds",
+        "in my view",
+        "once more",
+        "with some care",
+        "by and large",
+    ),
 )
 _JAPANESE = (
     ("この案は", "全体としては", "前半の話は", "残りの部分は", "あの考えは", "やり方そのものは", "今の流れは"),
