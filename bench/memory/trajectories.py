@@ -30,6 +30,9 @@ SHARE = 0.4
 
 DAY = 8000
 SUMMARISER = "half"
+SHORTEST = 3
+"""Characters of a value that is looked for: shorter ones stand in any text by chance."""
+
 DECISIVE = re.compile(r"^DECISION: .*", re.MULTILINE)
 _CALL = re.compile(r"(\w+)\((.*?)\) -> ", re.DOTALL)
 _TOOL = re.compile(r"^- (\w+)\(([^)]*)\): (.*)$", re.MULTILINE)
@@ -71,7 +74,7 @@ class Played:
         budget: FOLD_AT_TOKENS. sent: tokens of all requests and summaries; all_of_it: of sending everything.
         peak: of one request. summaries: calls. extending: share of requests that begin with the one before.
         decisive: values in the lines marked as decisive that are in view at the end, and all of them.
-        values: the same for every value of the run, however small.
+        values: the same for every value of the run.
         faults: what a strict provider would have refused.
     """
 
@@ -175,7 +178,7 @@ async def _play(
 ) -> Played:
     upstream.begin(SUMMARISER)
     chat: list[Message] = [{"role": "system", "content": run.system}]
-    options = {"tools": run.tools, "foldline": {"profile": "agent", "fold_at_tokens": budget}}
+    options = {"tools": run.tools, "foldline": {"profile": "agent", "fold_at_tokens": budget, "session": run.name}}
     failures: list[str] = []
     all_of_it = 0
     for step in run.steps:
@@ -224,7 +227,7 @@ def _seen(run: Trajectory, budget: int, upstream: Upstream, all_of_it: int, fail
 
 
 def _held(text: str, last: Body) -> tuple[int, int]:
-    values = set(VALUE.findall(text))
+    values = {value for value in VALUE.findall(text) if len(value) >= SHORTEST}
     return sum(value in last.text for value in values), len(values)
 
 
