@@ -14,6 +14,9 @@ from bench.memory.play import Run
 from bench.memory.prices import PRICES, total
 from bench.memory.upstream import Record
 
+AGAIN = "</said-missing>"
+"""Stands in a question that names what the first answer lost."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -26,7 +29,8 @@ class Outcome:
         over: tokens by which a request exceeded the budget plus its newest exchange, at most; 0 if none did.
         extending: share of the chat's requests that begin with all of the one before.
         prefix: mean share of the request before that a request begins with.
-        summaries: calls for a summary; summary_tokens: theirs, questions and answers.
+        summaries: calls for a summary; again: those that ask once more for what was lost.
+        summary_tokens: theirs, questions and answers.
         cost: US dollars by provider, summaries included.
         p50, p95: milliseconds a turn, at the client.
         faults: what a strict provider would have refused.
@@ -46,6 +50,7 @@ class Outcome:
     extending: float
     prefix: float
     summaries: int
+    again: int
     summary_tokens: int
     cost: dict[str, float]
     p50: float
@@ -83,6 +88,7 @@ def outcome(run: Run, budget: int) -> Outcome:
         extending=_share([extends(before.sent, after.sent) for before, after in pairs]),
         prefix=_share([prefix_share(before.sent, after.sent) for before, after in pairs]),
         summaries=len(summaries),
+        again=sum(AGAIN in record.sent.text for record in summaries),
         summary_tokens=told,
         cost={name: total(price, _charged(run.records)) for name, price in PRICES.items()},
         p50=p50,

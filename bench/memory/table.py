@@ -18,6 +18,7 @@ HEADS = (
     "extend",
     "prefix",
     "summaries",
+    "again",
     "a turn",
     "their tokens",
     *(f"$ {name}" for name in PRICES),
@@ -54,6 +55,7 @@ def _cells(outcome: Outcome, runs: Mapping[str, Outcome]) -> list[str]:
         f"{outcome.extending:.1%}",
         f"{outcome.prefix:.1%}",
         str(outcome.summaries),
+        str(outcome.again),
         f"{outcome.summaries / outcome.turns:.3f}",
         f"{outcome.summary_tokens:,}",
         *(f"{outcome.cost[name]:.3f}" for name in PRICES),
@@ -77,6 +79,6 @@ def legend() -> str:
     models = ", ".join(f"{price.model} ({name})" for name, price in PRICES.items())
     return (
         "of all: tokens, of sending everything. over budget: tokens beyond budget and newest exchange, at most. "
-        "extend: requests that begin with all bytes of the one before. prefix: mean share of the one before that a "
+        "again: summaries that were asked for once more. extend: requests that begin with all bytes of the one before. prefix: mean share of the one before that a "
         f"request begins with. $: list price of {LISTED}, {models}. ×: time of a turn over the upstream asked directly."
     )
