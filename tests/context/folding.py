@@ -111,7 +111,8 @@ def kept(fold: Fold) -> dict[bytes, Checkpoint]:
 def answered(messages: Sequence[Message], count: int, **fields: Any) -> dict[bytes, Checkpoint]:
     """A known turn: its answer is the last of the first `count` messages."""
     address = marks(messages)[count - 1]
-    return {address: Checkpoint(address, **{"model": MODEL, "setup": SETUP, **fields})}
+    given: dict[str, Any] = {"model": MODEL, "setup": SETUP, **fields}
+    return {address: Checkpoint(address, **given)}
 
 
 def received(messages: Sequence[Message]) -> int:
@@ -184,6 +185,10 @@ class Talk:
     def says(self, story: str) -> Plan:
         """What the client adds; the plan that the turn goes out with."""
         self.messages += told(story, len(self.messages))
+        return self.turn()
+
+    def turn(self) -> Plan:
+        """The plan of a turn of the messages as they are, with the summaries that it waits for."""
         made = self._plan(self.known())
         for _ in range(2):
             need = next((need for need in made.needs if need.urgent), None)
@@ -198,8 +203,12 @@ class Talk:
 
     def answers(self, story: str = "a20") -> None:
         """The answer of the turn: it is remembered, and what it needs behind it is made."""
+        self.messages += told(story, len(self.messages))
+        self.remember()
+
+    def remember(self) -> None:
+        """Keep what is known of the turn whose answer is the last message; make what it needs behind it."""
         made = self.plans[-1]
-        asked, self.messages = self.messages, self.messages + told(story, len(self.messages))
         sent = received(made.chat.messages) + self.scale.get("fixed", 0)
         fields: dict[str, Any] = {
             "input_tokens": self.reports(sent),
@@ -211,7 +220,7 @@ class Talk:
         if self.behind:
             for need in made.needs:
                 if not need.urgent:
-                    self._fill(need, asked)
+                    self._fill(need, self.messages[:-1])
 
     def known(self, messages: Sequence[Message] | None = None, **fields: Any) -> Known:
         """What a turn of these messages (all of them by default) finds in the store."""

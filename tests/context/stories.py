@@ -12,13 +12,13 @@ SIZES = (5, 40, 150)
 
 
 @st.composite
-def chats(draw: st.DrawFn, longest: int = 14, clean: bool = False) -> tuple[Message, ...]:
-    """A chat that ends with words of the user or with results. `clean`: every call has its result, with its own id."""
+def chats(draw: st.DrawFn, longest: int = 14, ids: tuple[str, ...] = (*IDS, "")) -> tuple[Message, ...]:
+    """A chat that ends with words of the user or with results; its calls have these `ids`."""
     messages: list[Message] = [_words(draw, "user", 0)]
     for number in range(1, draw(st.integers(1, longest))):
         kind = draw(st.sampled_from(("user", "assistant", "assistant", "exchange", "exchange", "exchange", "system")))
         if kind == "exchange":
-            messages += _exchange(draw, number, clean)
+            messages += _exchange(draw, number, ids)
         else:
             messages.append(_words(draw, kind, number))
     if messages[-1].role != "user":
@@ -31,14 +31,14 @@ def _words(draw: st.DrawFn, role: str, number: int) -> Message:
     return Message(role, (Text(words(tokens, number)),))  # type: ignore[arg-type] # one of the roles above
 
 
-def _exchange(draw: st.DrawFn, number: int, clean: bool) -> list[Message]:
+def _exchange(draw: st.DrawFn, number: int, ids: tuple[str, ...]) -> list[Message]:
     count = draw(st.integers(1, 3))
-    names = [f"c{number}.{index}" if clean else draw(st.sampled_from((*IDS, ""))) for index in range(count)]
+    names = [draw(st.sampled_from(ids)) for _ in range(count)]
     calls = [ToolCall(name, f"f{index}", f'{{"n":{number}}}') for index, name in enumerate(names)]
     results: list[Message] = []
     for index in draw(st.permutations(range(count))):
         result = ToolResult(names[index], (Text(words(draw(st.sampled_from(SIZES)), number)),), f"f{index}")
-        fate = "here" if clean else draw(st.sampled_from(("here", "here", "here", "lost", "late", "mixed")))
+        fate = draw(st.sampled_from(("here", "here", "here", "lost", "late", "mixed")))
         parts: tuple[Part, ...] = (result,)
         if fate == "lost":
             continue
