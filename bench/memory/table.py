@@ -79,6 +79,7 @@ def legend() -> str:
     models = ", ".join(f"{price.model} ({name})" for name, price in PRICES.items())
     return (
         "of all: tokens, of sending everything. over budget: tokens beyond budget and newest exchange, at most. "
-        "again: summaries that were asked for once more. extend: requests that begin with all bytes of the one before. prefix: mean share of the one before that a "
-        f"request begins with. $: list price of {LISTED}, {models}. ×: time of a turn over the upstream asked directly."
+        "extend: requests that begin with all bytes of the one before. prefix: mean share of the one before that a "
+        "request begins with. again: summaries that were asked for once more. "
+        f"$: list price of {LISTED}, {models}. ×: time of a turn over the upstream asked directly."
     )
