@@ -14,10 +14,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from bench.memory import kit, tokens, trajectories
+from bench.memory import agents, kit, tokens
 from bench.memory.filler import WORDS
 from bench.memory.outcome import Outcome, outcome
-from bench.memory.play import Run, everything, foldline, play, window
+from bench.memory.play import Run, everything, play, window
+from bench.memory.serving import foldline
 from bench.memory.summarisers import SUMMARISERS
 from bench.memory.table import legend, table, targets_table
 from bench.memory.talk import Talk, talk
@@ -86,7 +87,7 @@ async def _all(given: argparse.Namespace) -> dict[str, Any]:
             results["runs"] = await _languages(given, upstream)
         if not given.no_judges:
             results["kit"] = kit.judged()
-            results["trajectories"] = await trajectories.judged(upstream, given.store, given.think / 1000)
+            results["trajectories"] = await agents.judged(upstream, given.store, given.think / 1000)
     return results
 
 
@@ -114,7 +115,7 @@ async def _runs(given: argparse.Namespace, upstream: Upstream, told: Talk):
         yield await play(name, told, upstream.url, upstream, think=0, shape=shape)
     more = dict(pair.split("=", 1) for pair in given.setting)
     for summariser in given.summarisers.split(","):
-        with foldline(upstream.url, given.store, **{"fold_at_tokens": given.budget, **more}) as url:
+        async with foldline(upstream.url, given.store, **{"fold_at_tokens": given.budget, **more}) as url:
             upstream.begin(summariser)
             yield await play(f"foldline, {summariser}", told, url, upstream, think=think)
 

@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -20,12 +13,8 @@ import aiohttp
 from bench.memory import tokens
 from bench.memory.talk import Talk
 from bench.memory.upstream import Record, Upstream
-from bench.servers import OURS, PROXIES, ROOT, free_port
 
 MODEL = "gpt-4.1"
-STARTING = 60.0
-"""Seconds that Foldline may take to start."""
-
 Message = dict[str, Any]
 Shape = Callable[[list[Message]], list[Message]]
 """What a client does to its chat before it sends it."""
@@ -114,65 +103,3 @@ async def ask(
         if response.status != 200:
             return {}, f"{response.status}: {(await response.text())[:300]}"
         return (await response.json())["choices"][0]["message"], ""
-
-
-@contextmanager
-def foldline(upstream: str, store: str, **settings: object) -> Generator[str]:
-    """`foldline serve` as a process of its own in front of `upstream`; its origin. It is ended with the block.
-
-    Raises:
-        RuntimeError: it did not start; the message holds the end of what it said.
-    """
-    script = Path(sys.executable).with_name("foldline")
-    command = [str(script)] if script.exists() else [sys.executable, "-c", "import app.cli as c; exit(c.main())"]
-    with tempfile.TemporaryDirectory(prefix="foldline-bench-") as name:
-        port = free_port()
-        said = Path(name) / "output"
-        with said.open("wb") as output:
-            process = subprocess.Popen(
-                [*command, "serve", "--port", str(port)],
-                cwd=name,
-                env=_environment(upstream, store.replace("DIR", name), settings),
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-        try:
-            _await_ready(process, port, said)
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            _end(process)
-
-
-def _environment(upstream: str, store: str, settings: dict[str, object]) -> dict[str, str]:
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(OURS) and k.lower() not in PROXIES}
-    ours = {
-        "FOLDLINE_OPENAI_BASE_URL": f"{upstream}/v1",
-        "FOLDLINE_REDIS_URL": store,
-        "PYTHONPATH": str(ROOT),
-        **{f"FOLDLINE_{key.upper()}": str(value) for key, value in settings.items()},
-    }
-    return {**kept, **ours}
-
-
-def _await_ready(process: subprocess.Popen[bytes], port: int, said: Path) -> None:
-    import urllib.request
-
-    until = time.monotonic() + STARTING
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    while time.monotonic() < until and process.poll() is None:
-        with suppress(OSError), opener.open(f"http://127.0.0.1:{port}/readyz", timeout=5) as reply:
-            if reply.status == 200:
-                return
-        time.sleep(0.05)
-    raise RuntimeError(f"foldline serve did not start:\n{said.read_bytes()[-1500:].decode('utf-8', 'replace')}")
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    for sign in (signal.SIGTERM, signal.SIGKILL):
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, sign)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(15)
-            return
