@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
@@ -41,8 +42,15 @@ def _told(talk: Talk, messages: int = 24) -> None:
     talk.pretend(*(f"{prose(120, at)} {PLANTED[at].said if at < 12 else ''}" for at in range(messages)))
 
 
-@pytest.mark.parametrize("when", ["behind", "before"])
-@pytest.mark.parametrize("failure", FAILURES)
+@pytest.mark.parametrize(
+    ("failure", "when"),
+    [
+        *((failure, "behind") for failure in FAILURES),
+        ("status 500", "before"),
+        ("timeout", "before"),
+        ("empty", "before"),
+    ],
+)
 async def test_the_turn_is_answered_within_the_budget_and_nothing_loops(
     front: StartFront, provider: Provider, failure: str, when: str
 ) -> None:
@@ -79,8 +87,6 @@ async def test_a_failing_summariser_is_left_alone_and_used_again_later(
 
         provider.summarise = keeping(PLANTED, opening="SEGMENT-1: all went on.")
         await proxy.settled()
-        import asyncio
-
         await asyncio.sleep(0.5)
         for turn in range(3):
             await talk.say(f"question {turn}?")

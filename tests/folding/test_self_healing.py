@@ -47,9 +47,15 @@ def _good(provider: Provider) -> None:
     provider.summarise = keeping(PLANTED)
 
 
-@pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize(
-    ("wire", "words"), [("openai", _openai_words), ("openai", _plain_words), ("gemini", _gemini_words)]
+    ("wire", "words", "stream"),
+    [
+        ("openai", _openai_words, False),
+        ("openai", _openai_words, True),
+        ("openai", _plain_words, False),
+        ("gemini", _gemini_words, False),
+        ("gemini", _gemini_words, True),
+    ],
 )
 async def test_the_client_sees_only_the_answer_and_the_next_turn_fits_at_once(
     front: StartFront, provider: Provider, wire: Wire, words: Answering, stream: bool

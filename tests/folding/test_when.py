@@ -12,7 +12,7 @@ from tests.folding.talk import Talk, Wire
 from tests.folding.words import marks, prose
 
 AT = 2000
-SLOW = 0.8
+SLOW = 0.5
 """Seconds that the summariser takes: far more than a turn."""
 
 
