@@ -28,7 +28,6 @@ SHARE = 0.4
 """Of a run's own size that it is given as its budget; a long day has DAY tokens."""
 
 DAY = 8000
-SUMMARISER = "half"
 SHORTEST = 3
 """Characters of a value that is looked for: shorter ones stand in any text by chance."""
 
@@ -68,17 +67,24 @@ async def judged(upstream: Upstream, store: str, think: float) -> dict[str, Any]
         return {}
     async with foldline(upstream.url, store) as url, client() as session:
         played = [await _play(session, url, upstream, run, int(run.tokens * SHARE), think) for run in runs]
-        played.append(await _play(session, url, upstream, day(runs), DAY, think))
+        played += [await _play(session, url, upstream, day(runs), DAY, think, each) for each in ("good", "half")]
     print(_table(played), flush=True)
     return {each.name: {name: getattr(each, name) for name in Played.__slots__} for each in played}
 
 
 async def _play(
-    session: aiohttp.ClientSession, url: str, upstream: Upstream, run: Trajectory, budget: int, think: float
+    session: aiohttp.ClientSession,
+    url: str,
+    upstream: Upstream,
+    run: Trajectory,
+    budget: int,
+    think: float,
+    summariser: str = "half",
 ) -> Played:
-    upstream.begin(SUMMARISER)
+    upstream.begin(summariser)
+    name = f"{run.name}, {summariser}"
     chat: list[Message] = [{"role": "system", "content": run.system}]
-    options = {"tools": run.tools, "foldline": {"profile": "agent", "fold_at_tokens": budget, "session": run.name}}
+    options = {"tools": run.tools, "foldline": {"profile": "agent", "fold_at_tokens": budget, "session": name}}
     failures: list[str] = []
     all_of_it = 0
     for step in run.steps:
@@ -91,7 +97,7 @@ async def _play(
             chat.append(answer or step.said)
         else:
             chat.append(step.said)
-    return _seen(run, budget, upstream, all_of_it, [*failures, *upstream.refused])
+    return _seen(name, run, budget, upstream, all_of_it, [*failures, *upstream.refused])
 
 
 def _size(chat: Sequence[Message], run: Trajectory) -> int:
@@ -104,7 +110,9 @@ def _calls(message: Message) -> str:
     return "".join(f"\n{call['function']['name']} {call['function']['arguments']}" for call in called)
 
 
-def _seen(run: Trajectory, budget: int, upstream: Upstream, all_of_it: int, failures: Sequence[str]) -> Played:
+def _seen(
+    name: str, run: Trajectory, budget: int, upstream: Upstream, all_of_it: int, failures: Sequence[str]
+) -> Played:
     chat = [record.sent for record in upstream.records if not record.summary]
     summaries = [record for record in upstream.records if record.summary]
     told = "\n".join(str(step.said.get("content") or "") for step in run.steps[:-1])
@@ -112,7 +120,7 @@ def _seen(run: Trajectory, budget: int, upstream: Upstream, all_of_it: int, fail
     pairs = list(itertools.pairwise(chat))
     wrong = {fault: None for body in chat for fault in faults(body)}
     return Played(
-        name=run.name,
+        name=name,
         requests=len(chat),
         budget=budget,
         sent=sum(body.tokens for body in chat) + sum(each.sent.tokens + each.answered for each in summaries),
@@ -145,7 +153,7 @@ def _table(played: Sequence[Played]) -> str:
         "faults",
     )
     lines = [
-        f"\n## distil-llm's trajectories as agents, summaries lose half: {len(played)} sessions",
+        f"\n## distil-llm's trajectories as agents: {len(played)} sessions",
         f"| run | {' | '.join(heads)} |",
         "| --- |" + " ---: |" * len(heads),
     ]

@@ -110,5 +110,5 @@ def day(runs: Sequence[Trajectory]) -> Trajectory:
     """All runs behind each other, in one chat, with every tool at hand."""
     tools = {tool["function"]["name"]: tool for run in runs for tool in run.tools}
     steps = tuple(step for run in runs for step in run.steps)
-    system = "You are an agent who works on one task after another. Rules of all of them:\n"
-    return Trajectory("all of them, one day", system + runs[0].system, tuple(tools.values()), steps)
+    system = "\n\n".join(run.system for run in runs)
+    return Trajectory("all in one day", system, tuple(tools.values()), steps)
