@@ -11,6 +11,8 @@ import msgspec
 import pytest
 
 from app.wires.openai_chat.names import legal
+from tests.context.folding import words
+from tests.engine.folding import folding_stage
 from tests.engine.scripts import Given, Stage, call, gemini_says, openai_says
 from tests.wires.talking import PAIRS, Json
 
@@ -107,3 +109,33 @@ async def test_each_request_begins_with_all_that_was_sent_before_it(client: str,
 
 def _without_reasoning(data: bytes) -> bytes:
     return re.sub(rb',"reasoning_content":"[^"]*"', b"", data)
+
+
+FOLDED = {"fold_at_tokens": 500, "fold_to_tokens": 250, "keep_recent": 2, "summary_tokens": 80}
+
+
+@pytest.mark.parametrize(("client", "upstream"), PAIRS)
+@pytest.mark.parametrize("summariser", ["works", "fails"])
+async def test_a_long_chat_moves_its_beginning_only_where_its_plan_says_so(
+    client: str, upstream: str, summariser: str
+) -> None:
+    stage = await folding_stage(upstream, policy=FOLDED)
+    if summariser == "fails":
+        stage.summariser = lambda body: ""
+    history: list[Json] = []
+    plans: list[str] = []
+    for turn in range(40):
+        history.append(_user(client, words(30, turn)))
+        seen = await stage.says(client, {LISTS[client]: history})
+        assert seen.reply.text == "fine"
+        await stage.settled()
+        plans.append(seen.headers["x-foldline-plan"])
+        history += _echoed(client, seen)
+    fields = [msgspec.json.decode(got.raw, type=dict[str, msgspec.Raw]) for got in stage.chats]
+    sent = [msgspec.json.format(bytes(each[LISTS[upstream]]), indent=-1) for each in fields]
+    moved = 0
+    for (one, before), (two, after) in pairwise(zip(plans, sent, strict=True)):
+        if not after.startswith(before.removesuffix(b"]")):
+            assert one != two, "the plan says that the line moved"
+            moved += 1
+    assert 0 < moved <= 8

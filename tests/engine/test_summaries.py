@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import pytest
 
@@ -14,80 +13,13 @@ from app.context.folds import fold_address
 from app.context.known import Checkpoint
 from app.engine.routing import Route
 from app.state.store import Store
-from app.upstreams.transport import Answer
 from app.upstreams.upstream import Upstream, with_key
 from tests.context.folding import words
-from tests.engine.scripts import TENANT, Given, Got, Seen, Stage, gemini_says, openai_says, whole
+from tests.engine.folding import GOOD, POLICY, Folding, folding_stage, summary_says
+from tests.engine.scripts import TENANT, Given, Seen, whole
 from tests.wires.talking import WIRES, Json, decoded
 
-POLICY = {"fold_at_tokens": 1000, "fold_to_tokens": 500, "keep_recent": 2, "summary_tokens": 120}
-GOOD = "They spoke about plain things and agreed on all of them."
 TOO_LONG = "This model's maximum context length is {} tokens. However, your messages resulted in {} tokens."
-
-Summariser = Callable[[Json], str | Given | Exception]
-
-
-class Folding(Stage):
-    """A stage whose provider answers every chat, and every question for a summary as `summariser` says."""
-
-    def __init__(self, *given: Any, **settings: Any) -> None:
-        super().__init__(*given, **{"policy": POLICY, "max_retries": 0, **settings})
-        self.asked: list[Got] = []
-        self.chats: list[Got] = []
-        self.summariser: Summariser = lambda body: GOOD
-        self.refusals: list[Given] = []
-        self.waits_for: asyncio.Event | None = None
-        self.reached = asyncio.Event()
-
-    async def post(self, url: str, headers: Any, body: bytes) -> Answer:
-        """Being the transport."""
-        got = Got(url, headers, body)
-        if url.endswith("/input_tokens"):  # a chat that is near its model's window is counted by the provider itself
-            return whole({"object": "response.input_tokens", "input_tokens": len(body) // 7})
-        if not _is_question(got.body):
-            self.chats.append(got)
-            if self.refusals:
-                return self.refusals.pop(0)
-            return gemini_says({"text": "fine"}) if "contents" in got.body else openai_says("fine")
-        self.asked.append(got)
-        self.reached.set()
-        if self.waits_for is not None:
-            await self.waits_for.wait()
-        said = self.summariser(got.body)
-        if isinstance(said, Exception):
-            raise said
-        return _answer(said) if isinstance(said, str) else said
-
-    @classmethod
-    async def beside(cls, other: Stage, **settings: Any) -> Self:
-        """Another worker: an engine of its own over the same store."""
-        return cls(other.store, other.engine.routes.upstreams, [Route("*", "openai", "gpt-x")], **settings)
-
-    async def says_all(self, messages: list[Json], **more: Any) -> Seen:
-        return await self.says("openai", {"messages": messages, **more})
-
-    async def settled(self) -> None:
-        """What is made behind the turns is made."""
-        await self.engine.summaries.close(5)
-
-    @property
-    def last(self) -> list[str]:
-        """The contents of the messages of the chat that was sent last."""
-        return [message["content"] for message in self.chats[-1].body["messages"]]
-
-
-def _is_question(body: Json) -> bool:
-    if "contents" in body:
-        return body.get("systemInstruction", {"parts": [{"text": ""}]})["parts"][0]["text"].startswith("Summarise")
-    first = body["messages"][0]
-    return first["role"] in ("system", "developer") and first["content"].startswith("Summarise")
-
-
-def _answer(text: str, model: str = "gpt-x", finish: str = "stop") -> Given:
-    message = {"role": "assistant", "content": text}
-    usage = {"prompt_tokens": 700, "completion_tokens": 30, "total_tokens": 730}
-    choice = {"message": message, "finish_reason": finish}
-    return whole({"id": "s1", "model": model, "choices": [choice], "usage": usage})
 
 
 def _failure(status: int) -> Given:
@@ -101,12 +33,6 @@ def _talk(count: int, tokens: int = 100, first: str = "") -> list[Json]:
     said[0]["content"] = f"{first} {said[0]['content']}".strip()
     assert said[-1]["role"] == "user"
     return said
-
-
-async def _stage(upstream: str = "openai", **settings: Any) -> Folding:
-    stage = await Folding.open(upstream, **settings)
-    assert isinstance(stage, Folding)
-    return stage
 
 
 def _nothing(body: Json) -> str:
@@ -133,7 +59,7 @@ def _plan(seen: Seen) -> str:
 
 
 async def test_a_chat_that_is_long_at_once_waits_for_its_summary_and_goes_out_folded() -> None:
-    stage = await _stage()
+    stage = await folding_stage()
     seen = await stage.says_all(_talk(17))
     assert seen.reply.text == "fine"
     assert len(stage.asked) == 1
@@ -145,7 +71,7 @@ async def test_a_chat_that_is_long_at_once_waits_for_its_summary_and_goes_out_fo
 
 
 async def test_a_summary_made_behind_a_turn_is_used_by_the_next_one_over_the_threshold() -> None:
-    stage = await _stage()
+    stage = await folding_stage()
     await stage.says_all(_talk(9))  # about 940 tokens: above the line at which it is made ahead
     assert stage.last == [message["content"] for message in _talk(9)]
     await stage.settled()
@@ -158,7 +84,7 @@ async def test_a_summary_made_behind_a_turn_is_used_by_the_next_one_over_the_thr
 
 
 async def test_an_answer_does_not_wait_for_a_summary_that_is_made_behind_it() -> None:
-    stage = await _stage()
+    stage = await folding_stage()
     stage.waits_for = asyncio.Event()
     seen = await stage.says_all(_talk(9))
     assert seen.reply.text == "fine"
@@ -184,7 +110,7 @@ async def test_a_store_that_is_away_gets_no_summaries_made() -> None:
 
 
 async def test_ten_requests_at_once_pay_for_one_summary() -> None:
-    stage = await _stage()
+    stage = await folding_stage()
     seen = await asyncio.gather(*(stage.says_all(_talk(17)) for _ in range(10)))
     assert len(stage.asked) == 1
     assert all(each.reply.text == "fine" for each in seen)
@@ -192,7 +118,7 @@ async def test_ten_requests_at_once_pay_for_one_summary() -> None:
 
 
 async def test_another_worker_waits_for_the_one_that_makes_it_and_does_not_ask() -> None:
-    one = await _stage()
+    one = await folding_stage()
     two = await Folding.beside(one)
     one.waits_for = asyncio.Event()
     first = asyncio.create_task(one.says_all(_talk(17)))
@@ -207,7 +133,7 @@ async def test_another_worker_waits_for_the_one_that_makes_it_and_does_not_ask()
 
 
 async def test_a_client_that_hangs_up_does_not_stop_the_summary_that_it_waited_for() -> None:
-    stage = await _stage()
+    stage = await folding_stage()
     stage.waits_for = asyncio.Event()
     turn = asyncio.create_task(stage.says_all(_talk(17)))
     await stage.reached.wait()
@@ -223,7 +149,7 @@ async def test_a_client_that_hangs_up_does_not_stop_the_summary_that_it_waited_f
 
 
 async def test_a_shutdown_lets_a_summary_finish_or_ends_it() -> None:
-    stage = await _stage()
+    stage = await folding_stage()
     stage.waits_for = asyncio.Event()
     await stage.says_all(_talk(9))
     await stage.reached.wait()
@@ -232,7 +158,7 @@ async def test_a_shutdown_lets_a_summary_finish_or_ends_it() -> None:
     await stage.says_all(_talk(17))
     await stage.settled()
     assert (len(stage.asked), len(stage.summaries)) == (2, 1)
-    other = await _stage()
+    other = await folding_stage()
     await other.says_all(_talk(9))
     await other.engine.summaries.close(5)
     assert len(other.asked) == 1
@@ -246,7 +172,7 @@ KEPT = "Ticket INC-48213, page https://example.com/a/17, port 18080."
 
 
 async def test_a_summary_that_keeps_what_matters_is_not_asked_for_twice() -> None:
-    stage = await _stage()
+    stage = await folding_stage()
     stage.summariser = lambda body: KEPT
     await stage.says_all(_talk(17, first=TICKET))
     assert len(stage.asked) == 1
@@ -262,7 +188,7 @@ def _named(body: Json) -> str:
 
 
 async def test_what_a_summary_lost_is_named_in_a_second_question() -> None:
-    stage = await _stage()
+    stage = await folding_stage()
     stage.summariser = lambda body: KEPT if "- INC-48213" in _named(body) else GOOD
     await stage.says_all(_talk(17, first=TICKET))
     assert len(stage.asked) == 2
@@ -273,7 +199,7 @@ async def test_what_a_summary_lost_is_named_in_a_second_question() -> None:
 
 
 async def test_what_both_answers_lost_is_carried_word_for_word() -> None:
-    stage = await _stage()
+    stage = await folding_stage()
     await stage.says_all(_talk(17, first=TICKET))
     assert len(stage.asked) == 2
     assert "Word for word:" in stage.last[0]
@@ -289,7 +215,7 @@ MANY = " ".join(f"INC-{number}" for number in range(48213, 48333))
 
 
 async def test_a_summary_that_fails_the_gate_is_not_used_and_not_paid_for_again() -> None:
-    stage = await _stage()
+    stage = await folding_stage()
     chat = _talk(17, first=MANY)
     seen = await stage.says_all(chat)
     assert seen.reply.text == "fine"
@@ -311,14 +237,14 @@ async def test_a_summary_that_fails_the_gate_is_not_used_and_not_paid_for_again(
         pytest.param("I'm sorry, I cannot help with that.", id="a refusal"),
         pytest.param('{"error": {"message": "overloaded"}}', id="an error as words"),
         pytest.param(words(5000, 7), id="longer than what it stands for"),
-        pytest.param(_answer("They spoke about", finish="length"), id="cut off"),
+        pytest.param(summary_says("They spoke about", finish="length"), id="cut off"),
         pytest.param(_failure(400), id="status 400"),
         pytest.param(_failure(500), id="status 500"),
         pytest.param(whole(b"<html>gateway</html>", 200), id="a web page"),
     ],
 )
 async def test_a_summariser_that_fails_costs_no_answer_and_the_chat_is_trimmed(junk: str | Given) -> None:
-    stage = await _stage()
+    stage = await folding_stage()
     stage.summariser = lambda body: junk
     seen = await stage.says_all(_talk(17))
     assert seen.reply.text == "fine"
@@ -330,8 +256,8 @@ async def test_a_summariser_that_fails_costs_no_answer_and_the_chat_is_trimmed(j
 
 
 async def test_another_model_than_the_pinned_one_is_told() -> None:
-    stage = await _stage()
-    stage.summariser = lambda body: _answer(GOOD, model="gpt-other")
+    stage = await folding_stage()
+    stage.summariser = lambda body: summary_says(GOOD, model="gpt-other")
     seen = await stage.says_all(_talk(17))
     details = stage.summaries[0]
     assert (details.pinned, details.served, details.drifted) == ("gpt-x", "gpt-other", True)
@@ -361,7 +287,7 @@ async def test_a_pinned_model_of_another_provider_never_gets_the_clients_own_key
 async def test_a_failing_summariser_is_left_alone_longer_each_time_and_forgiven_when_it_answers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    stage = await _stage()
+    stage = await folding_stage()
     pauses: list[float] = []
 
     async def pause(session: Any, name: str, seconds: float) -> None:
@@ -380,7 +306,7 @@ async def test_a_failing_summariser_is_left_alone_longer_each_time_and_forgiven_
 
 
 async def test_no_pause_is_longer_than_an_hour(monkeypatch: pytest.MonkeyPatch) -> None:
-    stage = await _stage()
+    stage = await folding_stage()
     pauses: list[float] = []
 
     async def pause(session: Any, name: str, seconds: float) -> None:
@@ -395,7 +321,7 @@ async def test_no_pause_is_longer_than_an_hour(monkeypatch: pytest.MonkeyPatch) 
 
 
 async def test_other_workers_leave_it_alone_too() -> None:
-    one = await _stage()
+    one = await folding_stage()
     two = await Folding.beside(one)
     one.summariser = _nothing
     await one.says_all(_talk(17))
@@ -413,7 +339,7 @@ def _too_long(limit: int, asked: int) -> Given:
 
 
 async def test_a_chat_that_the_provider_refuses_as_too_long_is_folded_and_sent_once_more() -> None:
-    stage = await _stage(policy={**POLICY, "fold_at_tokens": 8000, "fold_to_tokens": 4000})
+    stage = await folding_stage(policy={**POLICY, "fold_at_tokens": 8000, "fold_to_tokens": 4000})
     stage.refusals = [_too_long(900, 1800)]
     seen = await stage.says_all(_talk(17))
     assert seen.reply.text == "fine"
@@ -424,7 +350,7 @@ async def test_a_chat_that_the_provider_refuses_as_too_long_is_folded_and_sent_o
 
 
 async def test_the_limit_that_it_named_counts_on_the_next_turns() -> None:
-    stage = await _stage(policy={**POLICY, "fold_at_tokens": 8000, "fold_to_tokens": 4000})
+    stage = await folding_stage(policy={**POLICY, "fold_at_tokens": 8000, "fold_to_tokens": 4000})
     stage.refusals = [_too_long(900, 1800)]
     await stage.says_all(_talk(17))
     before = len(stage.chats)
@@ -434,7 +360,7 @@ async def test_the_limit_that_it_named_counts_on_the_next_turns() -> None:
 
 
 async def test_a_second_refusal_goes_to_the_client() -> None:
-    stage = await _stage()
+    stage = await folding_stage()
     stage.refusals = [_too_long(900, 1800), _too_long(300, 800), _too_long(200, 700)]
     seen = await stage.says_all(_talk(17))
     assert seen.status == 400
@@ -443,7 +369,7 @@ async def test_a_second_refusal_goes_to_the_client() -> None:
 
 
 async def test_a_refusal_that_nothing_can_be_done_about_goes_to_the_client_at_once() -> None:
-    stage = await _stage()
+    stage = await folding_stage()
     stage.refusals = [_too_long(900, 1800)]
     seen = await stage.says_all(_talk(1, 100))
     assert seen.status == 400
@@ -451,7 +377,7 @@ async def test_a_refusal_that_nothing_can_be_done_about_goes_to_the_client_at_on
 
 
 async def test_a_request_that_wants_to_be_left_alone_is_not_healed() -> None:
-    stage = await _stage()
+    stage = await folding_stage()
     stage.refusals = [_too_long(900, 1800)]
     seen = await stage.says_all(_talk(17), foldline={"off": True})
     assert seen.status == 400
@@ -461,12 +387,6 @@ async def test_a_request_that_wants_to_be_left_alone_is_not_healed() -> None:
 # ---- an answer that is resumed
 
 
-SUMMARY: Json = {
-    "candidates": [{"content": {"role": "model", "parts": [{"text": GOOD}]}, "finishReason": "STOP"}],
-    "modelVersion": "gemini-3-flash-preview",
-}
-
-
 def _gemini(count: int) -> list[Json]:
     roles = {"user": "user", "assistant": "model"}
     return [{"role": roles[each["role"]], "parts": [{"text": each["content"]}]} for each in _talk(count)]
@@ -474,8 +394,7 @@ def _gemini(count: int) -> list[Json]:
 
 async def test_a_resumed_answer_begins_with_the_fold_that_its_first_half_had_and_makes_none() -> None:
     """The token holds only for the contents that the provider got before."""
-    stage = await _stage("gemini")
-    stage.summariser = lambda body: whole(SUMMARY)
+    stage = await folding_stage("gemini")
     await stage.says("gemini", {"contents": _gemini(17)})
     assert (len(stage.chats), len(stage.asked)) == (1, 1)
     token = {"contents": _gemini(17), "continuationToken": "tok"}
@@ -487,7 +406,7 @@ async def test_a_resumed_answer_begins_with_the_fold_that_its_first_half_had_and
 
 
 async def test_a_resumed_answer_that_began_without_a_fold_gets_none() -> None:
-    stage = await _stage("gemini")
+    stage = await folding_stage("gemini")
     await stage.says("gemini", {"contents": _gemini(17), "continuationToken": "tok"})
     await stage.settled()
     assert stage.asked == []
