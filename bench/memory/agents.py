@@ -40,7 +40,8 @@ class Played:
 
     Attributes:
         budget: FOLD_AT_TOKENS. sent: tokens of all requests and summaries; all_of_it: of sending everything.
-        peak: of one request. summaries: calls. extending: share of requests that begin with the one before.
+        peak: of one request. over: of one beyond budget and newest exchange, at most.
+        summaries: calls. extending: share of requests that begin with the one before.
         decisive: values in the lines marked as decisive that are in view at the end, and all of them.
         values: the same for every value of the run.
         faults: what a strict provider would have refused.
@@ -52,6 +53,7 @@ class Played:
     sent: int
     all_of_it: int
     peak: int
+    over: int
     summaries: int
     extending: float
     decisive: tuple[int, int]
@@ -126,6 +128,7 @@ def _seen(
         sent=sum(body.tokens for body in chat) + sum(each.sent.tokens + each.answered for each in summaries),
         all_of_it=all_of_it,
         peak=max(body.tokens for body in chat),
+        over=max(0, *(body.tokens - body.newest - budget for body in chat)),
         summaries=len(summaries),
         extending=sum(extends(before, after) for before, after in pairs) / max(1, len(pairs)),
         decisive=_held(marked, chat[-1]),
@@ -146,6 +149,7 @@ def _table(played: Sequence[Played]) -> str:
         "tokens sent",
         "of all",
         "peak",
+        "over",
         "summaries",
         "extend",
         "decisive",
@@ -164,6 +168,7 @@ def _table(played: Sequence[Played]) -> str:
             f"{each.sent:,}",
             f"{each.sent / each.all_of_it:.1%}",
             f"{each.peak:,}",
+            f"{each.over:,}",
             str(each.summaries),
             f"{each.extending:.0%}",
             f"{each.decisive[0]}/{each.decisive[1]}",
