@@ -31,7 +31,7 @@ class Provider:
     Attributes:
         calls: the chat's own requests. summaries: those for summaries. Both in order of arrival.
         answer, summarise: what it says to either. busy: requests that it has not answered yet.
-        hold: while set and unset inside, requests for summaries wait for it before they are answered.
+        hold: if there is one, requests for summaries wait for it before they are answered.
     """
 
     answer: Answering = lambda call: Said("Noted.")

@@ -1,4 +1,8 @@
-"""When a summary is made: behind the turn before it is needed, first of all, or first because nothing else fits."""
+"""When a summary is made: behind the turn before it is needed, first of all, or first because nothing else fits.
+
+Where a turn must not wait for a summary, the summariser is held back until the turn is over; where it must, nothing may
+reach the provider before the summariser is let go.
+"""
 
 from __future__ import annotations
 
@@ -6,107 +10,123 @@ import asyncio
 
 import pytest
 
-from tests.folding.conftest import Front, StartFront, until
+from tests.folding.conftest import SETTLED, Front, StartFront, until
 from tests.folding.provider import Provider, Said
 from tests.folding.talk import Talk, Wire
 from tests.folding.words import marks, prose
 
 AT = 2000
-SLOW = 0.5
-"""Seconds that the summariser takes: far more than a turn."""
 
 
 @pytest.fixture(autouse=True)
-def _slow(provider: Provider) -> None:
-    provider.summarise = lambda call: Said(marks(call).text, after=SLOW)
+def hold(provider: Provider) -> asyncio.Event:
+    """What the summariser waits for."""
+    provider.summarise = marks
     provider.answer = lambda call: Said("Yes.")
+    provider.hold = asyncio.Event()
+    return provider.hold
 
 
-async def _grown_until_a_summary_is_made(proxy: Front, talk: Talk) -> int:
-    """Says one thing after another until a summary is asked for; the tokens of the prompt that led to it."""
+async def _grown_until_a_summary_is_asked_for(proxy: Front, talk: Talk) -> None:
+    """Says one thing after another; no turn waits, as the summariser never answers."""
     for turn in range(40):
-        answer = await talk.say(f"{prose(110, turn)} PLUM-{100 + turn}")
-        assert answer.status == 200
-        await asyncio.sleep(0.05)
+        assert (await talk.say(f"{prose(110, turn)} PLUM-{100 + turn}")).status == 200
+        await asyncio.sleep(0.02)
         if proxy.provider.summaries:
-            return proxy.provider.last.tokens
+            return
     pytest.fail("no summary was ever asked for")
 
 
 @pytest.mark.parametrize("wire", ["openai", "gemini"])
-async def test_behind_makes_it_at_four_fifths_of_the_threshold_without_delaying_a_turn(
-    front: StartFront, provider: Provider, wire: Wire
+async def test_behind_makes_it_at_four_fifths_of_the_threshold_and_uses_it_beyond(
+    front: StartFront, provider: Provider, hold: asyncio.Event, wire: Wire
 ) -> None:
     async with front(fold_at_tokens=AT, summary_when="behind") as proxy:
         talk = proxy.talk(wire=wire)
-        led = await _grown_until_a_summary_is_made(proxy, talk)
-        assert 0.75 * AT <= led <= 0.95 * AT
-        untouched = provider.last
-
+        await _grown_until_a_summary_is_asked_for(proxy, talk)
+        led = provider.last
+        assert 0.75 * AT <= led.tokens <= 0.95 * AT
+        hold.set()
         await proxy.settled()
-        answer = await talk.say(prose(20, 77))
-        assert answer.seconds < SLOW
-        assert provider.last.extends(untouched), "below the threshold the summary is not used yet"
+
+        await talk.say(prose(20, 77))
+        assert provider.last.extends(led), "below the threshold the summary is not used yet"
         while len(provider.last.texts) == len(talk.history) - 1:
-            answer = await talk.say(prose(110, 50 + len(provider.calls)))
-            assert answer.seconds < SLOW
+            assert provider.last.tokens <= AT
+            await talk.say(prose(60, 50 + len(provider.calls)))
         assert provider.last.tokens < AT
         assert "PLUM-100" in provider.last.text
         assert len(provider.summaries) == 1
 
 
-async def test_behind_a_turn_that_outruns_its_summary_is_not_delayed_by_it(
-    front: StartFront, provider: Provider
+async def test_behind_no_turn_waits_for_a_summary_that_it_can_do_without(
+    front: StartFront, provider: Provider, hold: asyncio.Event
 ) -> None:
     async with front(fold_at_tokens=AT, summary_when="behind") as proxy:
         talk = proxy.talk()
-        await _grown_until_a_summary_is_made(proxy, talk)
-        answer = await talk.say("short question?")
-        assert answer.seconds < SLOW / 2
+        await _grown_until_a_summary_is_asked_for(proxy, talk)
+        assert (await talk.say("short question?")).status == 200
+        assert not hold.is_set()
+        hold.set()
         await proxy.settled()
         assert len(provider.summaries) == 1
 
 
-async def test_before_makes_it_first_and_the_turn_itself_is_folded(front: StartFront, provider: Provider) -> None:
-    async with front(fold_at_tokens=AT, summary_when="before") as proxy:
-        talk = proxy.talk()
-        talk.pretend(*(f"{prose(110, at)} PLUM-{100 + at}" for at in range(17)), "Yes.")
-        answer = await talk.say(f"{prose(200, 99)} PLUM-199")
-        assert answer.seconds >= SLOW
-        assert provider.summaries[0].at < provider.last.at
-        assert provider.last.tokens < AT
-        assert all(f"PLUM-{at}" in provider.last.text for at in (100, 101, 116, 199))
-
-
-@pytest.mark.parametrize("wire", ["openai", "gemini"])
 @pytest.mark.parametrize("stream", [False, True])
+async def test_before_makes_it_first_and_folds_the_very_turn(
+    front: StartFront, provider: Provider, hold: asyncio.Event, stream: bool
+) -> None:
+    async with front(fold_at_tokens=AT, summary_when="before") as proxy:
+        talk = proxy.talk(stream=stream)
+        talk.pretend(*(f"{prose(110, at)} PLUM-{100 + at}" for at in range(15)), "Yes.")
+        asking = asyncio.create_task(talk.say(f"{prose(400, 99)} PLUM-199"))
+        await until(lambda: bool(provider.summaries), "the summary is asked for")
+        await asyncio.sleep(SETTLED)
+        assert provider.calls == []
+        hold.set()
+        assert (await asking).text == "Yes."
+        assert provider.last.tokens < AT
+        assert [mark for mark in (100, 101, 114, 199) if f"PLUM-{mark}" not in provider.last.text] == []
+
+
+@pytest.mark.parametrize(("wire", "stream"), [("openai", True), ("gemini", False)])
 async def test_a_chat_already_above_the_threshold_on_its_first_request_waits_for_its_summary(
-    front: StartFront, provider: Provider, wire: Wire, stream: bool
+    front: StartFront, provider: Provider, hold: asyncio.Event, wire: Wire, stream: bool
 ) -> None:
     async with front(fold_at_tokens=AT, summary_when="behind") as proxy:
         talk = proxy.talk(wire=wire, stream=stream)
         talk.pretend(*(f"{prose(150, at)} PLUM-{100 + at}" for at in range(30)))
-        answer = await talk.ask("question?")
-        assert answer.status == 200
-        assert answer.text == "Yes."
+        asking = asyncio.create_task(talk.ask("question?"))
+        await until(lambda: bool(provider.summaries), "the summary is asked for")
+        await asyncio.sleep(SETTLED)
+        assert provider.calls == []
+        hold.set()
+        assert (await asking).text == "Yes."
         assert len(provider.summaries) == 1
         assert provider.last.tokens <= AT
         assert all(f"PLUM-{at}" in provider.last.text for at in range(100, 130))
 
 
-async def test_a_stream_that_waits_for_its_summary_is_kept_alive(front: StartFront, provider: Provider) -> None:
-    async with front(fold_at_tokens=AT, keepalive_after=0.2) as proxy:
+async def test_a_stream_that_waits_for_its_summary_is_kept_alive(
+    front: StartFront, provider: Provider, hold: asyncio.Event
+) -> None:
+    async with front(fold_at_tokens=AT, keepalive_after=0.1) as proxy:
         talk = proxy.talk(stream=True)
         talk.pretend(*(prose(150, at) for at in range(30)))
-        answer = await talk.ask("question?")
+        asking = asyncio.create_task(talk.ask("question?"))
+        await until(lambda: bool(provider.summaries), "the summary is asked for")
+        await asyncio.sleep(0.4)
+        hold.set()
+        answer = await asking
         assert answer.data.startswith(b":")
         assert answer.text == "Yes."
 
 
-async def test_summaries_made_behind_a_turn_survive_a_proxy_that_stops(front: StartFront, provider: Provider) -> None:
-    provider.summarise = lambda call: Said(marks(call).text, after=0.3)
+async def test_a_summary_that_is_being_made_when_the_proxy_stops_is_not_cut_off(
+    front: StartFront, provider: Provider, hold: asyncio.Event
+) -> None:
     async with front(fold_at_tokens=AT) as proxy:
-        talk = proxy.talk()
-        await _grown_until_a_summary_is_made(proxy, talk)
-        await until(lambda: provider.busy == 1, "the summary is being made")
-    assert provider.busy == 0, "the summariser was not cut off"
+        await _grown_until_a_summary_is_asked_for(proxy, proxy.talk())
+        asyncio.get_running_loop().call_later(0.3, hold.set)
+    assert provider.busy == 0
+    assert hold.is_set()
