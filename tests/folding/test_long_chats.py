@@ -107,7 +107,7 @@ async def test_a_provider_that_counts_nothing_or_nonsense_gets_no_larger_bodies(
         provider.answer = lambda call, reports=reports: Said(prose(150, len(provider.calls)), prompt=reports)
         async with front(fold_at_tokens=2500) as proxy:
             talk = proxy.talk()
-            for turn in range(30):
+            for turn in range(22):
                 await talk.say(prose(150, turn))
         assert [call.tokens for call in provider.calls if call.tokens > 2500 + _newest_exchange(call)] == []
 
@@ -116,7 +116,7 @@ async def test_a_provider_that_counts_half_as_much_again_is_believed(front: Star
     provider.answer = lambda call: Said(prose(150, len(provider.calls)), prompt=call.tokens * 3 // 2)
     async with front(fold_at_tokens=3000) as proxy:
         talk = proxy.talk()
-        for turn in range(40):
+        for turn in range(28):
             await talk.say(prose(150, turn))
     late = provider.calls[10:]
     assert [call.tokens for call in late if call.tokens * 3 / 2 > 3000 + 2 * _newest_exchange(call)] == []
