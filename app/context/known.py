@@ -59,6 +59,8 @@ class Scale(msgspec.Struct, frozen=True):
         received: tokens of the client's request, from its bytes alone.
         setup: digest of system prompt and tools.
         binds: the model's earlier thinking holds only behind the very prefix that it was made behind.
+        tails: what was counted of this chat already, so that planning it again does not count again: uncorrected
+            tokens of its last message, its last two, … A cache, and no part of the value.
     """
 
     family: Family = "other"
@@ -69,6 +71,7 @@ class Scale(msgspec.Struct, frozen=True):
     received: int = 0
     setup: bytes = b""
     binds: bool = False
+    tails: list[int] = msgspec.field(default_factory=list[int])
 
 
 class Known(msgspec.Struct, frozen=True):

@@ -30,7 +30,7 @@ class Sight:
         self.known = known
         self.policy = policy
         self.scale = scale
-        self._sizes: list[int] = []  # of the last message, the last two, …
+        self._sizes = scale.tails
 
     @cached_property
     def ends(self) -> dict[bytes, int]:

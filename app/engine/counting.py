@@ -17,9 +17,10 @@ from app.context.known import Scale
 from app.context.thinking import binds_thinking
 from app.engine.routing import Candidate
 from app.upstreams.counting import exact
-from app.upstreams.limits import Limits, overflow
+from app.upstreams.limits import Limits
 from app.upstreams.transport import Transport
 from app.upstreams.upstream import Credential
+from app.wires.overflow import overflow
 
 if TYPE_CHECKING:
     from app.engine.planning import Planned

@@ -14,8 +14,9 @@ import re
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -66,13 +67,28 @@ MOST_CRITICAL = 240
 
 MOST_REMEMBERED = 4096
 
+LONG = 16_000
+"""Tokens of a chat from which on work on it takes tens of milliseconds."""
+
 PAUSE = "fold"
 
 THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 """Local models write their reasoning in front of the answer itself."""
 
+P = ParamSpec("P")
+T = TypeVar("T")
 Found = Mapping[bytes, Checkpoint]
 NOTHING: Found = {}
+
+
+async def apart(made: Planned, work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+    """What pure work on a chat gives. A long chat's is done beside the event loop, so that no other stream waits."""
+    size = made.known.scale.received if made.known.scale else 0
+    return await _off_loop(size, work, *args, **named)
+
+
+async def _off_loop(tokens: int, work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+    return await asyncio.to_thread(work, *args, **named) if tokens > LONG else work(*args, **named)
 
 
 class _Answer(msgspec.Struct, frozen=True):
@@ -127,7 +143,7 @@ class Summaries:
                 if not held:
                     return NOTHING
                 found = await self._stored(session, made)
-                now = made.again(replace(made.known, checkpoints=found))
+                now = await apart(made, made.again, replace(made.known, checkpoints=found))
                 wanted = next((each for each in now.plan.needs if each.urgent or not need.urgent), None)
                 if wanted is None:
                     return found
@@ -148,11 +164,12 @@ class Summaries:
 
     async def _made(self, session: Session, made: Planned, need: Need, credential: Credential) -> Checkpoint | None:
         began = time.perf_counter()
-        task = errand(made.chat, made.known, made.policy, need)
+        task = await apart(made, errand, made.chat, made.known, made.policy, need)
+        wanted = await apart(made, critical, task.said, MOST_CRITICAL)
         candidate = self._summariser(made)
         if candidate.upstream.name != made.candidates[0].upstream.name:
             credential = Credential()  # the client's own key is for the provider of its chat, and nobody else
-        maker = _Maker(self, candidate, task, credential, made.policy.min_retention)
+        maker = _Maker(self, candidate, task, wanted, credential, made.policy.min_retention)
         reason = ""
         try:
             await maker.run()
@@ -192,7 +209,8 @@ class Summaries:
         engine, upstream = self._engine, candidate.upstream
         family = family_of(candidate.model)
         window = engine.counting.limits.of(upstream, candidate.model).context
-        chat = ask(task.wish, candidate.model, family=family, window=window, missing=missing, draft=draft)
+        write = partial(ask, family=family, window=window, missing=missing, draft=draft)
+        chat = await _off_loop(task.tokens, write, task.wish, candidate.model)
         reply = Reply()
         async with asyncio.timeout(LONGEST):
             sent = await Sender(engine, "", [], credential, retries=1).send(chat, [candidate], {}, strict=False)
@@ -235,14 +253,20 @@ class _Maker:
     """Makes one fold: asks, checks, asks once more for what is missing, carries the rest word for word."""
 
     def __init__(
-        self, summaries: Summaries, candidate: Candidate, task: Errand, credential: Credential, least: float
+        self,
+        summaries: Summaries,
+        candidate: Candidate,
+        task: Errand,
+        wanted: tuple[Critical, ...],
+        credential: Credential,
+        least: float,
     ) -> None:
         self._summaries = summaries
         self._candidate = candidate
         self._task = task
         self._credential = credential
         self._least = least
-        self._wanted = critical(task.said, most=MOST_CRITICAL)
+        self._wanted = wanted
         self._check = Check(pinned=candidate.model, found=len(self._wanted), tokens=task.tokens)
         self._input = self._output = 0
         self.fold: Fold | None = None

@@ -25,6 +25,7 @@ from app.engine.relay import Relay
 from app.engine.sending import Sender, Sent
 from app.engine.sessions import session_of
 from app.engine.sticky import told
+from app.engine.summaries import apart
 from app.errors import ClientError, ProxyError, UpstreamError
 from app.observe import Outcome, TurnDetails
 from app.state.keys import Session
@@ -159,10 +160,10 @@ class Turn:
             if (need := made.urgent) is None:
                 return made
             found = await self.engine.summaries.filled(self.session, made, need, self.request.credential)
-            made = self._take(made.knowing(found))
+            made = self._take(await apart(made, made.knowing, found))
             if (after := made.urgent) is not None and after.address == need.address:
                 break
-        return self._take(made.final()) if made.urgent else made
+        return self._take(await apart(made, made.final)) if made.urgent else made
 
     async def _send(self, made: Planned) -> Planned:
         """Send until an answer went to the client; the plan that it went out with. Raises the last error."""

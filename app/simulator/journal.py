@@ -70,8 +70,8 @@ class Journal:
 
     @property
     def last(self) -> Exchange:
-        """The newest exchange; IndexError if there is none."""
-        return self._kept[-1]
+        """The newest request with a body; IndexError if there is none. Questions about models come at any time."""
+        return [exchange for exchange in self._kept if exchange.method == "POST"][-1]
 
     async def settled(self, seconds: float = 5.0) -> None:
         """Wait until no exchange is under way; TimeoutError after `seconds`."""

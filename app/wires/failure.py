@@ -12,6 +12,7 @@ import msgspec
 
 from app.errors import Kind, ProxyError, UpstreamError
 from app.wires.envelope import ANYTHING, as_list, as_object, encode
+from app.wires.overflow import is_overflow
 from app.wires.wire import Problem
 
 LONGEST_WAIT = 60.0
@@ -35,11 +36,6 @@ _BY_STATUS: dict[int, Kind] = {
     529: "overloaded",
 }
 
-_TOO_LONG = re.compile(
-    r"maximum context length|exceeds the (model's )?context window|context_length_exceeded"
-    r"|input token count.{0,40}exceeds the maximum|exceeds the maximum number of tokens|prompt is too long",
-    re.IGNORECASE,
-)
 _NO_MODEL = re.compile(
     r"\bmodel\b.{0,120}(does not exist|not found|is not supported)|models/\S+ is not found", re.IGNORECASE
 )
@@ -48,7 +44,7 @@ _RETRY_IN = re.compile(r"retry in (\d+(?:\.\d+)?)\s*s", re.IGNORECASE)
 
 def kind_of(status: int, message: str) -> Kind:
     """The cause behind a provider's status, and its words where the status is not enough."""
-    if status in (400, 413, 422) and _TOO_LONG.search(message):
+    if status in (400, 413, 422) and is_overflow(message):
         return "too_long"
     if status in (400, 404) and _NO_MODEL.search(message):
         return "model_not_found"

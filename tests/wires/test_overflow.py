@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.upstreams.limits import overflow
+from app.wires.failure import kind_of
+from app.wires.overflow import overflow
 
 WORDINGS: dict[str, tuple[str, tuple[int, int]]] = {
     "OpenAI": (
@@ -166,3 +167,8 @@ def test_a_refusal_says_the_limit_and_what_was_asked_for(name: str) -> None:
 def test_a_refusal_of_any_length_is_read_in_no_time() -> None:
     assert overflow("prompt is too long: " * 500_000) == (0, 0)
     assert overflow("context length is 1" * 100_000)[1] == 0
+
+
+@pytest.mark.parametrize("name", [name for name in WORDINGS if name not in ("a rate, which is no window", "nothing")])
+def test_every_known_wording_is_recognised_as_too_long(name: str) -> None:
+    assert kind_of(400, WORDINGS[name][0]) == "too_long"
