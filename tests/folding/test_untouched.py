@@ -147,3 +147,16 @@ async def test_a_long_chat_with_options_arrives_whole_on_every_turn(
             messages = msgspec.json.encode([*talk.history, talk.user(f"question {turn}?")])
             assert (await talk.say(f"question {turn}?")).status == 200
             assert provider.last.serialized == messages
+
+
+async def test_a_long_chat_of_a_model_that_is_called_otherwise_upstream_arrives_whole_on_every_turn(
+    front: StartFront, provider: Provider
+) -> None:
+    async with front(routes=({"match": "nick", "upstream": "openai", "model": "gpt-5"},)) as proxy:
+        talk = proxy.talk(model="nick")
+        talk.pretend(*(prose(150, at) for at in range(12)))
+        for turn in range(4):
+            messages = msgspec.json.encode([*talk.history, talk.user(f"question {turn}?")])
+            assert (await talk.say(f"question {turn}?")).status == 200
+            assert provider.last.serialized == messages
+            assert provider.last.model == "gpt-5"
