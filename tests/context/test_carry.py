@@ -87,7 +87,7 @@ WICKED = st.lists(
 
 
 @given(WICKED, WICKED)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_no_stored_text_can_close_the_wrapper_or_open_another(text: str, fact: str) -> None:
     said = text_of(_carried(CHAT, _summary(text, fact))[0])
     assert said.startswith(OPENING)

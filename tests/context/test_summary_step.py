@@ -362,7 +362,7 @@ STEPS_OF_A_TURN = st.lists(
     st.sampled_from((0.5, 1.0, 1.7)),
     st.booleans(),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_a_growing_chat_only_gains_at_its_end_unless_a_decision_says_that_the_line_moved(
     turns: list[tuple[int, list[int], bool]], fixed: int, window: int, luck: str, reported: float, behind: bool
 ) -> None:
