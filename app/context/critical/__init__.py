@@ -1,0 +1,112 @@
+"""Critical tokens: what of a talk must not get lost, found without a model and weighed.
+
+Addresses, paths, identifiers, amounts, dates, times, numbers, code, names and quotes, in English and Japanese. Regular
+expressions and small tables only, so the same talk always gives the same tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from app.context.critical.clause import Sentences
+from app.context.critical.kinds import Critical, Found, Kind, Said
+from app.context.critical.scan import narrowed, scan
+
+__all__ = ["Critical", "Kind", "Said", "critical"]
+
+_SPEAKER = {"system": 1.0, "user": 1.0, "assistant": 0.8, "tool": 0.15}
+_RULE = 1.6
+_TOOL_RULE = 1.1
+_FENCED = 0.4
+_REPEATED = 0.08
+_LATER = 0.1
+
+
+class _Mentioned:
+    """All mentions of one fact; the heaviest one gives its clause."""
+
+    __slots__ = ("count", "first", "found", "text", "value", "weak", "weight")
+
+    def __init__(self, first: int, text: int, found: Found, value: str, weight: float) -> None:
+        self.first = first
+        self.text = text
+        self.found = found
+        self.value = value
+        self.weight = weight
+        self.count = 1
+        self.weak = found.weak
+
+    def again(self, text: int, found: Found, weight: float) -> None:
+        self.count += 1
+        self.weak = self.weak and found.weak
+        if weight > self.weight:
+            self.weight, self.text, self.found = weight, text, found
+
+    @property
+    def total(self) -> float:
+        return self.weight * (1 + _REPEATED * min(self.count - 1, 4))
+
+
+def critical(said: Iterable[Said], most: int = 200) -> tuple[Critical, ...]:
+    """The critical tokens of a talk: distinct by key, the `most` weightiest, in order of first appearance.
+
+    What users say weighs more than what assistants say, and what stands only in tool results little. Sentences that
+    state a rule, a wish, a decision or a correction raise the weight of what stands in them, repeated and later
+    mentions a little. A capitalised word that only ever begins sentences is no name.
+    """
+    everything = list(said)
+    texts = [narrowed(one.text) for one in everything]
+    sentences = [Sentences(text) for text in texts]
+    found = _mentions(everything, texts, sentences)
+    strong = {
+        word for key, one in found.items() if key.startswith("name:") and not one.weak for word in key[5:].split()
+    }
+    solid = [one for key, one in found.items() if not (one.weak and key[5:] not in strong)]
+    chosen = sorted(solid, key=lambda one: (-one.total, one.first))[: max(most, 0)]
+    chosen.sort(key=lambda one: one.first)
+    return tuple(_critical(one, sentences[one.text]) for one in chosen)
+
+
+def _mentions(said: list[Said], texts: list[str], sentences: list[Sentences]) -> dict[str, _Mentioned]:
+    found: dict[str, _Mentioned] = {}
+    total = sum(map(len, texts)) or 1
+    before = 0
+    for index, text in enumerate(texts):
+        role = said[index].role
+        speaker = _SPEAKER[role]
+        rule = _TOOL_RULE if role == "tool" else _RULE
+        fences = _fences(text)
+        for one in scan(text):
+            weight = one.weight * speaker * (1 + _LATER * (before + one.start) / total)
+            if sentences[index].rules(one.start):
+                weight *= rule
+            if fences and any(start <= one.start < end for start, end in fences):
+                weight *= _FENCED
+            known = found.get(one.key)
+            if known is None:
+                value = said[index].text[one.start : one.end]
+                found[one.key] = _Mentioned(before + one.start, index, one, value, weight)
+            else:
+                known.again(index, one, weight)
+        before += len(text) + 1
+    return found
+
+
+def _fences(text: str) -> list[tuple[int, int]]:
+    """Where code blocks stand; at most 50 of them are told apart from the words around."""
+    if "```" not in text:
+        return []
+    pieces = text.split("```", 100)
+    spans: list[tuple[int, int]] = []
+    at = 0
+    for index, piece in enumerate(pieces):
+        if index % 2:
+            spans.append((at, at + len(piece)))
+        at += len(piece) + 3
+    return spans
+
+
+def _critical(one: _Mentioned, sentences: Sentences) -> Critical:
+    context = sentences.clause(one.found.start, one.found.end)
+    value = " ".join(one.value.split())
+    return Critical(one.found.kind, value, one.found.key, round(one.total, 4), context)
