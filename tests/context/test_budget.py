@@ -10,8 +10,8 @@ from app.context.budget import WINDOW_SHARE, budget_of
 from app.context.policy import Policy
 
 
-def _policy(at: int, to: int | None = None, **more: int) -> Policy:
-    return Policy(fold_at_tokens=at, fold_to_tokens=at // 2 if to is None else to, **more)
+def _policy(at: int, to: int | None = None, summary_tokens: int = 1024) -> Policy:
+    return Policy(fold_at_tokens=at, fold_to_tokens=at // 2 if to is None else to, summary_tokens=summary_tokens)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from app.engine.routing import Route
 from app.upstreams.transport import Answer
+from tests.context.folding import words
 from tests.engine.scripts import GEMINI_3, Given, Got, Seen, Stage, gemini_says, openai_says, whole
 from tests.wires.talking import Json
 
@@ -86,6 +87,15 @@ def summary_says(text: str, model: str = "gpt-x", finish: str = "stop") -> Given
     usage = {"prompt_tokens": 700, "completion_tokens": 30, "total_tokens": 730}
     choice = {"message": message, "finish_reason": finish}
     return whole({"id": "s1", "model": model, "choices": [choice], "usage": usage})
+
+
+def long_talk(count: int, tokens: int = 100, first: str = "") -> list[Json]:
+    """A chat of `count` messages that ends with the user; `first` stands in its first one."""
+    roles = ("user", "assistant")
+    said = [{"role": roles[index % 2], "content": words(tokens, index)} for index in range(count)]
+    said[0]["content"] = f"{first} {said[0]['content']}".strip()
+    assert said[-1]["role"] == "user"
+    return said
 
 
 def _is_question(body: Json) -> bool:

@@ -15,24 +15,13 @@ from app.engine.routing import Route
 from app.state.store import Store
 from app.upstreams.upstream import Upstream, with_key
 from tests.context.folding import words
-from tests.engine.folding import GOOD, POLICY, Folding, folding_stage, summary_says
+from tests.engine.folding import GOOD, POLICY, Folding, folding_stage, long_talk, summary_says
 from tests.engine.scripts import TENANT, Given, Seen, whole
 from tests.wires.talking import WIRES, Json, decoded
-
-TOO_LONG = "This model's maximum context length is {} tokens. However, your messages resulted in {} tokens."
 
 
 def _failure(status: int) -> Given:
     return whole({"error": {"message": "no", "type": "x", "param": None, "code": None}}, status)
-
-
-def _talk(count: int, tokens: int = 100, first: str = "") -> list[Json]:
-    """A chat of `count` messages that ends with the user; `first` stands in its first one."""
-    roles = ("user", "assistant")
-    said = [{"role": roles[index % 2], "content": words(tokens, index)} for index in range(count)]
-    said[0]["content"] = f"{first} {said[0]['content']}".strip()
-    assert said[-1]["role"] == "user"
-    return said
 
 
 def _nothing(body: Json) -> str:
@@ -60,23 +49,23 @@ def _plan(seen: Seen) -> str:
 
 async def test_a_chat_that_is_long_at_once_waits_for_its_summary_and_goes_out_folded() -> None:
     stage = await folding_stage()
-    seen = await stage.says_all(_talk(17))
+    seen = await stage.says_all(long_talk(17))
     assert seen.reply.text == "fine"
     assert len(stage.asked) == 1
     assert stage.last[0].startswith("<summary")
     assert GOOD in stage.last[0]
-    assert stage.last[-1] == _talk(17)[-1]["content"]
+    assert stage.last[-1] == long_talk(17)[-1]["content"]
     assert _plan(seen).startswith("summary=1-")
     assert stage.summaries[0].outcome == "made"
 
 
 async def test_a_summary_made_behind_a_turn_is_used_by_the_next_one_over_the_threshold() -> None:
     stage = await folding_stage()
-    await stage.says_all(_talk(9))  # about 940 tokens: above the line at which it is made ahead
-    assert stage.last == [message["content"] for message in _talk(9)]
+    await stage.says_all(long_talk(9))  # about 940 tokens: above the line at which it is made ahead
+    assert stage.last == [message["content"] for message in long_talk(9)]
     await stage.settled()
     assert len(stage.asked) == 1
-    seen = await stage.says_all([*_talk(9), {"role": "assistant", "content": "fine"}, *_talk(1, 120, "more")])
+    seen = await stage.says_all([*long_talk(9), {"role": "assistant", "content": "fine"}, *long_talk(1, 120, "more")])
     assert stage.last[0].startswith("<summary")
     assert _plan(seen).startswith("summary=1-")
     await stage.settled()
@@ -86,7 +75,7 @@ async def test_a_summary_made_behind_a_turn_is_used_by_the_next_one_over_the_thr
 async def test_an_answer_does_not_wait_for_a_summary_that_is_made_behind_it() -> None:
     stage = await folding_stage()
     stage.waits_for = asyncio.Event()
-    seen = await stage.says_all(_talk(9))
+    seen = await stage.says_all(long_talk(9))
     assert seen.reply.text == "fine"
     stage.waits_for.set()
     await stage.settled()
@@ -97,7 +86,7 @@ async def test_a_store_that_is_away_gets_no_summaries_made() -> None:
     store = await Store.open("redis://127.0.0.1:1", ttl_seconds=60, timeout_seconds=0.1)
     try:
         stage = Folding(store, upstreams, [Route("*", "openai", "gpt-x")])
-        seen = await stage.says_all(_talk(17))
+        seen = await stage.says_all(long_talk(17))
         await stage.settled()
         assert stage.asked == []
         assert _plan(seen) == "state=bypassed"
@@ -111,7 +100,7 @@ async def test_a_store_that_is_away_gets_no_summaries_made() -> None:
 
 async def test_ten_requests_at_once_pay_for_one_summary() -> None:
     stage = await folding_stage()
-    seen = await asyncio.gather(*(stage.says_all(_talk(17)) for _ in range(10)))
+    seen = await asyncio.gather(*(stage.says_all(long_talk(17)) for _ in range(10)))
     assert len(stage.asked) == 1
     assert all(each.reply.text == "fine" for each in seen)
     assert len({got.raw for got in stage.chats}) == 1
@@ -121,9 +110,9 @@ async def test_another_worker_waits_for_the_one_that_makes_it_and_does_not_ask()
     one = await folding_stage()
     two = await Folding.beside(one)
     one.waits_for = asyncio.Event()
-    first = asyncio.create_task(one.says_all(_talk(17)))
+    first = asyncio.create_task(one.says_all(long_talk(17)))
     await one.reached.wait()
-    second = asyncio.create_task(two.says_all(_talk(17)))
+    second = asyncio.create_task(two.says_all(long_talk(17)))
     await asyncio.sleep(0.05)
     assert not second.done()
     one.waits_for.set()
@@ -135,7 +124,7 @@ async def test_another_worker_waits_for_the_one_that_makes_it_and_does_not_ask()
 async def test_a_client_that_hangs_up_does_not_stop_the_summary_that_it_waited_for() -> None:
     stage = await folding_stage()
     stage.waits_for = asyncio.Event()
-    turn = asyncio.create_task(stage.says_all(_talk(17)))
+    turn = asyncio.create_task(stage.says_all(long_talk(17)))
     await stage.reached.wait()
     turn.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -143,7 +132,7 @@ async def test_a_client_that_hangs_up_does_not_stop_the_summary_that_it_waited_f
     assert stage.chats == []
     stage.waits_for.set()
     await stage.settled()
-    await stage.says_all(_talk(17))
+    await stage.says_all(long_talk(17))
     assert len(stage.asked) == 1
     assert stage.last[0].startswith("<summary")
 
@@ -151,15 +140,15 @@ async def test_a_client_that_hangs_up_does_not_stop_the_summary_that_it_waited_f
 async def test_a_shutdown_lets_a_summary_finish_or_ends_it() -> None:
     stage = await folding_stage()
     stage.waits_for = asyncio.Event()
-    await stage.says_all(_talk(9))
+    await stage.says_all(long_talk(9))
     await stage.reached.wait()
     await stage.engine.summaries.close(0.01)
     stage.waits_for = None
-    await stage.says_all(_talk(17))
+    await stage.says_all(long_talk(17))
     await stage.settled()
     assert (len(stage.asked), len(stage.summaries)) == (2, 1)
     other = await folding_stage()
-    await other.says_all(_talk(9))
+    await other.says_all(long_talk(9))
     await other.engine.summaries.close(5)
     assert len(other.asked) == 1
     assert other.summaries[0].outcome == "made"
@@ -174,7 +163,7 @@ KEPT = "Ticket INC-48213, page https://example.com/a/17, port 18080."
 async def test_a_summary_that_keeps_what_matters_is_not_asked_for_twice() -> None:
     stage = await folding_stage()
     stage.summariser = lambda body: KEPT
-    await stage.says_all(_talk(17, first=TICKET))
+    await stage.says_all(long_talk(17, first=TICKET))
     assert len(stage.asked) == 1
     details = stage.summaries[0]
     assert (details.outcome, details.score, details.facts) == ("made", 1.0, 0)
@@ -190,7 +179,7 @@ def _named(body: Json) -> str:
 async def test_what_a_summary_lost_is_named_in_a_second_question() -> None:
     stage = await folding_stage()
     stage.summariser = lambda body: KEPT if "- INC-48213" in _named(body) else GOOD
-    await stage.says_all(_talk(17, first=TICKET))
+    await stage.says_all(long_talk(17, first=TICKET))
     assert len(stage.asked) == 2
     question = stage.asked[1].body["messages"][-1]["content"]
     assert GOOD in question
@@ -200,7 +189,7 @@ async def test_what_a_summary_lost_is_named_in_a_second_question() -> None:
 
 async def test_what_both_answers_lost_is_carried_word_for_word() -> None:
     stage = await folding_stage()
-    await stage.says_all(_talk(17, first=TICKET))
+    await stage.says_all(long_talk(17, first=TICKET))
     assert len(stage.asked) == 2
     assert "Word for word:" in stage.last[0]
     assert "INC-48213" in stage.last[0]
@@ -216,7 +205,7 @@ MANY = " ".join(f"INC-{number}" for number in range(48213, 48333))
 
 async def test_a_summary_that_fails_the_gate_is_not_used_and_not_paid_for_again() -> None:
     stage = await folding_stage()
-    chat = _talk(17, first=MANY)
+    chat = long_talk(17, first=MANY)
     seen = await stage.says_all(chat)
     assert seen.reply.text == "fine"
     assert stage.summaries[0].outcome == "refused"
@@ -246,19 +235,19 @@ async def test_a_summary_that_fails_the_gate_is_not_used_and_not_paid_for_again(
 async def test_a_summariser_that_fails_costs_no_answer_and_the_chat_is_trimmed(junk: str | Given) -> None:
     stage = await folding_stage()
     stage.summariser = lambda body: junk
-    seen = await stage.says_all(_talk(17))
+    seen = await stage.says_all(long_talk(17))
     assert seen.reply.text == "fine"
     assert "trim=" in _plan(seen)
     assert "summary=" not in _plan(seen)
     assert stage.summaries[0].outcome == "failed"
     assert stage.summaries[0].reason
-    assert await _stored(stage, seen, _talk(17)) == []
+    assert await _stored(stage, seen, long_talk(17)) == []
 
 
 async def test_another_model_than_the_pinned_one_is_told() -> None:
     stage = await folding_stage()
     stage.summariser = lambda body: summary_says(GOOD, model="gpt-other")
-    seen = await stage.says_all(_talk(17))
+    seen = await stage.says_all(long_talk(17))
     details = stage.summaries[0]
     assert (details.pinned, details.served, details.drifted) == ("gpt-x", "gpt-other", True)
     assert seen.turn is not None
@@ -274,7 +263,7 @@ async def test_a_pinned_model_of_another_provider_never_gets_the_clients_own_key
     store = await Store.open("memory://", ttl_seconds=60, secret="s")
     routes = [Route("small", "other"), Route("*", "openai", "gpt-x")]
     stage = Folding(store, upstreams, routes, policy={**POLICY, "summary_model": "small"})
-    seen = await stage.says_all(_talk(17))
+    seen = await stage.says_all(long_talk(17))
     assert seen.reply.text == "fine"
     assert stage.asked == []
     assert all(got.url.startswith("https://openai.test/") for got in stage.chats)
@@ -296,12 +285,12 @@ async def test_a_failing_summariser_is_left_alone_longer_each_time_and_forgiven_
     monkeypatch.setattr(stage.store, "pause", pause)
     good, stage.summariser = stage.summariser, _nothing
     for _ in range(4):
-        await stage.says_all(_talk(17))
+        await stage.says_all(long_talk(17))
     assert pauses == [30, 60, 120, 240]
     stage.summariser = good
-    await stage.says_all(_talk(17))
+    await stage.says_all(long_talk(17))
     stage.summariser = _nothing
-    await stage.says_all([*_talk(17), {"role": "assistant", "content": words(800)}, *_talk(1, 400, "more")])
+    await stage.says_all([*long_talk(17), {"role": "assistant", "content": words(800)}, *long_talk(1, 400, "more")])
     assert pauses[4:] == [30]
 
 
@@ -315,7 +304,7 @@ async def test_no_pause_is_longer_than_an_hour(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(stage.store, "pause", pause)
     stage.summariser = _nothing
     for _ in range(9):
-        await stage.says_all(_talk(17))
+        await stage.says_all(long_talk(17))
     assert pauses[-1] == 3600
     assert pauses == sorted(pauses)
 
@@ -324,64 +313,10 @@ async def test_other_workers_leave_it_alone_too() -> None:
     one = await folding_stage()
     two = await Folding.beside(one)
     one.summariser = _nothing
-    await one.says_all(_talk(17))
-    seen = await two.says_all(_talk(17))
+    await one.says_all(long_talk(17))
+    seen = await two.says_all(long_talk(17))
     assert two.asked == []
     assert "trim=" in _plan(seen)
-
-
-# ---- healing
-
-
-def _too_long(limit: int, asked: int) -> Given:
-    error = {"message": TOO_LONG.format(limit, asked), "type": "invalid_request_error", "param": "messages"}
-    return whole({"error": {**error, "code": "context_length_exceeded"}}, 400)
-
-
-async def test_a_chat_that_the_provider_refuses_as_too_long_is_folded_and_sent_once_more() -> None:
-    stage = await folding_stage(policy={**POLICY, "fold_at_tokens": 8000, "fold_to_tokens": 4000})
-    stage.refusals = [_too_long(900, 1800)]
-    seen = await stage.says_all(_talk(17))
-    assert seen.reply.text == "fine"
-    assert len(stage.chats) == 2
-    assert len(stage.asked) == 1
-    assert stage.last[0].startswith("<summary")
-    assert "summary=" in _plan(seen)
-
-
-async def test_the_limit_that_it_named_counts_on_the_next_turns() -> None:
-    stage = await folding_stage(policy={**POLICY, "fold_at_tokens": 8000, "fold_to_tokens": 4000})
-    stage.refusals = [_too_long(900, 1800)]
-    await stage.says_all(_talk(17))
-    before = len(stage.chats)
-    await stage.says_all([*_talk(17), {"role": "assistant", "content": "fine"}, *_talk(1, 50, "more")])
-    assert len(stage.chats) == before + 1
-    assert stage.last[0].startswith("<summary")
-
-
-async def test_a_second_refusal_goes_to_the_client() -> None:
-    stage = await folding_stage()
-    stage.refusals = [_too_long(900, 1800), _too_long(300, 800), _too_long(200, 700)]
-    seen = await stage.says_all(_talk(17))
-    assert seen.status == 400
-    assert seen.json["error"]["code"] == "context_length_exceeded"
-    assert len(stage.chats) == 2
-
-
-async def test_a_refusal_that_nothing_can_be_done_about_goes_to_the_client_at_once() -> None:
-    stage = await folding_stage()
-    stage.refusals = [_too_long(900, 1800)]
-    seen = await stage.says_all(_talk(1, 100))
-    assert seen.status == 400
-    assert len(stage.chats) == 1
-
-
-async def test_a_request_that_wants_to_be_left_alone_is_not_healed() -> None:
-    stage = await folding_stage()
-    stage.refusals = [_too_long(900, 1800)]
-    seen = await stage.says_all(_talk(17), foldline={"off": True})
-    assert seen.status == 400
-    assert len(stage.chats) == 1
 
 
 # ---- an answer that is resumed
@@ -389,7 +324,7 @@ async def test_a_request_that_wants_to_be_left_alone_is_not_healed() -> None:
 
 def _gemini(count: int) -> list[Json]:
     roles = {"user": "user", "assistant": "model"}
-    return [{"role": roles[each["role"]], "parts": [{"text": each["content"]}]} for each in _talk(count)]
+    return [{"role": roles[each["role"]], "parts": [{"text": each["content"]}]} for each in long_talk(count)]
 
 
 async def test_a_resumed_answer_begins_with_the_fold_that_its_first_half_had_and_makes_none() -> None:
