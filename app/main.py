@@ -98,9 +98,7 @@ async def _lifespan(app: App) -> AsyncGenerator[None, None]:
             max_retries=settings.max_retries,
             strict=settings.strict,
             exact_counts=settings.exact_counts,
-            observers=(metrics, TurnLog(settings.log_format))
-            if settings.log_level in ("debug", "info")
-            else (metrics,),
+            observers=(metrics, *_logs(settings)),
         )
         gate = Gate((key.get_secret_value() for key in settings.api_keys), store.secret)
         admin = Admin(settings.admin_token.get_secret_value() if settings.admin_token else "", settings.loopback)
@@ -164,6 +162,13 @@ def policy_numbers(settings: Settings) -> dict[str, Any]:
     said = (*NUMBERS, "profile", "summary_model", "summary_when")
     names = [name for name in said if name in settings.model_fields_set]
     return {name: value for name in names if (value := getattr(settings, name)) is not None}
+
+
+def _logs(settings: Settings) -> tuple[TurnLog, ...]:
+    """What is written of turns and summaries, by the level that is wanted."""
+    if settings.log_level == "error":
+        return ()
+    return (TurnLog(settings.log_format, only_warnings=settings.log_level == "warning"),)
 
 
 def _secrets(settings: Settings) -> list[str]:

@@ -269,8 +269,14 @@ class TurnLog:
     """One line a turn. `console` for people, `json` for machines."""
 
     def __init__(
-        self, form: Literal["console", "json"], stream: TextIO | None = None, clock: Callable[[], float] = time.time
+        self,
+        form: Literal["console", "json"],
+        stream: TextIO | None = None,
+        clock: Callable[[], float] = time.time,
+        *,
+        only_warnings: bool = False,
     ) -> None:
+        self._only_warnings = only_warnings
         self._form = form
         self._write = self._json if form == "json" else self._console
         self._stream = stream or sys.stderr
@@ -279,13 +285,17 @@ class TurnLog:
 
     def turn(self, details: TurnDetails) -> None:
         """Write the line. A broken stderr never breaks a turn."""
+        if self._only_warnings:
+            return
         try:
             self._stream.write(self._write(details).translate(_UNSEEN) + "\n")
         except (OSError, ValueError):
             return
 
     def summary(self, details: SummaryDetails) -> None:
-        """Write the line of a summary: a warning if another model wrote it than the pinned one."""
+        """Write the line of a summary: a warning if another model wrote it than the pinned one, or if it is not used."""
+        if self._only_warnings and not details.drifted and details.outcome == "made":
+            return
         line = self._json(details, "summary") if self._form == "json" else self._summary_words(details)
         try:
             self._stream.write(line.translate(_UNSEEN) + "\n")

@@ -12,6 +12,9 @@ SOFT = 0.6
 WINDOW_SHARE = 0.95
 """Of a model's window that a prompt may take: the rest is for what estimates get wrong."""
 
+CERTAIN = 1.25
+"""Estimated tokens over the window at which a chat is refused here; nearer to it, the provider counts better."""
+
 SMALLEST = 64
 """Tokens that a summary and a list of facts may take at least, however small the budget is."""
 

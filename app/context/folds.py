@@ -34,7 +34,7 @@ class Span(msgspec.Struct, frozen=True, omit_defaults=True):
     text: str = ""
 
 
-class Check(msgspec.Struct, frozen=True, omit_defaults=True):
+class Check(msgspec.Struct, frozen=True):
     """How the newest segment of a fold was made, and what the retention gate found.
 
     Args:

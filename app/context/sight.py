@@ -97,6 +97,13 @@ class Sight:
         """The legal cuts behind a line."""
         return cuts(self.messages, line)
 
+    def exchange(self, found: Cuts) -> int:
+        """Tokens of the newest exchange, which no budget takes away: the user's last words, and inside a task of an
+        agent its newest step."""
+        if not found.loop:
+            return self.tail(found.newest)
+        return self.tail(found.newest) - self.tail(found.task_end) + self.tail(found.loop[-1])
+
     def tail(self, start: int) -> int:
         """Tokens of the messages from `start` on."""
         return self._corrected(self._tail(start))

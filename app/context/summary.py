@@ -8,6 +8,7 @@ the new one takes their place.
 
 from __future__ import annotations
 
+from app.context.budget import CERTAIN
 from app.context.cuts import Cuts
 from app.context.folds import Fold, stretches
 from app.context.known import Known
@@ -75,7 +76,10 @@ def _need(sight: Sight, now: Fold | None, tokens: int) -> Need | None:
         line = _line(sight, base, found, _target(budget.at, budget.to, tokens))
     if not line:
         return None
-    early = tokens - sight.tail(found.newest)
+    newest = sight.exchange(found)
+    if sight.scale.window and sight.fixed + newest > sight.scale.window * CERTAIN:
+        return None  # whatever is folded, this cannot be sent
+    early = tokens - newest
     urgent = above and (early > budget.at or sight.policy.summary_when == "before" or _too_large(sight, tokens))
     return Need("summary", sight.known.addresses[line - 1], line, urgent=urgent)
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from app.chat import size
 from app.chat.model import Message
+from app.context.budget import CERTAIN
 from app.context.critical import critical
 from app.context.folds import Fold, Span, stretches
 from app.context.known import Known
@@ -21,9 +22,6 @@ from app.context.sight import Sight
 from app.context.transcript import said_of
 
 STEP = "trim"
-
-CERTAIN = 1.25
-"""Estimated tokens over the window at which a chat is refused here; nearer to it, the provider counts better."""
 
 
 def trim(draft: Draft, known: Known, policy: Policy) -> Draft:
@@ -63,8 +61,7 @@ def _fits(sight: Sight, now: Fold | None, tokens: int) -> bool:
         return False
     if sight.known.bypassed:
         return True
-    newest = sight.cuts(sight.line(now)).newest
-    return tokens - sight.tail(newest) <= budget.at
+    return tokens - sight.exchange(sight.cuts(sight.line(now))) <= budget.at
 
 
 def _line(sight: Sight, now: Fold | None) -> tuple[int, int]:
@@ -82,7 +79,7 @@ def _line(sight: Sight, now: Fold | None) -> tuple[int, int]:
             return line, 0
     task = sight.tail(found.newest) - sight.tail(found.task_end)
     alone = base + sight.tail(found.newest)
-    limit = budget.window if budget.window and not sight.known.overflowed else budget.at
+    limit = budget.window if budget.window and sight.known.bypassed else budget.at
     if alone > limit and found.loop:
         lines = [line for line in found.loop if line > found.task_end]
         for line in lines:

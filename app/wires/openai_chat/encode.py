@@ -37,7 +37,8 @@ def encode(chat: Chat, target: Target) -> Outbound:
     fields: dict[str, Any] = {name: raw for name, raw in envelope.fields.items() if name not in OURS}
     fields["model"] = target.model
     losses: list[Loss] = []
-    if not (chat.messages is envelope.messages and chat.system is envelope.system):
+    kept = chat.messages is envelope.messages and chat.system is envelope.system
+    if not kept or "messages" not in fields:  # read on from an earlier turn, an envelope has no slice of them all
         fields["messages"] = list(_messages(chat, losses))
     return Outbound(PATH, to_json(fields), tuple(losses))
 
