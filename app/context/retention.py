@@ -1,9 +1,10 @@
 """The retention gate: how much of what matters a summary kept, and the list that carries the rest word for word.
 
-Whole tokens in their normal form only: INV-2093 is not kept by INV-20931, and 1,200 is kept by 1200. A day without a year
-and the same day with one hold each other; an amount or a number with a unit holds the bare number, not the other way
-round. A Latin name of several words is kept by its full form, or by its last word alone (that is how people are called
-later on), unless that word is shared with another name or says nothing ("Street", "Inc"); a first name alone is not enough.
+Whole tokens in their normal form only: INV-2093 is not kept by INV-20931, and 1,200 is kept by 1200. A day without a
+year and the same day with one hold each other; an amount or a number with a unit holds the bare number, not the other
+way round. A Latin name of several words is kept by its full form, or by its last word alone (that is how people are
+called later on), unless that word is shared with another name or says nothing ("Street", "Inc"); a first name alone is
+not enough.
 Japanese names have no blanks around them, so they are kept wherever their characters stand.
 """
 
@@ -98,14 +99,14 @@ class _Held:
     def __init__(self, text: str, keys: Iterable[str]) -> None:
         text = narrowed(text)
         self._keys = {one.key for one in scan(text)} | set(keys)
-        self._keys |= {other for key in self._keys for other in alternatives(key)}
+        self._implied = {other for key in self._keys for other in alternatives(key)}
         low = folded(text)
         self._plain = low
         words = _WORD.findall(low.replace("\u2019", "'"))
         self._words = " " + " ".join(word.removesuffix("'s") for word in words) + " "
 
     def holds(self, key: str, shared: frozenset[str] = frozenset()) -> bool:
-        if key in self._keys or any(other in self._keys for other in _shorter(key)):
+        if key in self._keys or key in self._implied or any(other in self._keys for other in _shorter(key)):
             return True
         kind, _, rest = key.partition(":")
         if kind == "name":

@@ -30,7 +30,8 @@ CURRENCIES = {
     "¥": "jpy", "jpy": "jpy", "yen": "jpy", "円": "jpy",
     "£": "gbp", "gbp": "gbp", "pound": "gbp", "pounds": "gbp", "ポンド": "gbp",
     "chf": "chf", "cny": "cny", "rmb": "cny", "元": "cny", "人民元": "cny",
-    "krw": "krw", "₩": "krw", "ウォン": "krw", "inr": "inr", "₹": "inr", "aud": "aud", "cad": "cad", "a$": "aud", "c$": "cad",
+    "krw": "krw", "₩": "krw", "ウォン": "krw", "inr": "inr", "₹": "inr",
+    "aud": "aud", "cad": "cad", "a$": "aud", "c$": "cad",
 }  # fmt: skip
 """Currency signs, codes and words, and the code that each means."""
 
@@ -44,14 +45,20 @@ UNITS = {
     "year": "year", "years": "year", "年間": "year", "歳": "歳", "才": "歳",
     "people": "人", "persons": "人", "人": "人", "名": "人", "名様": "人",
     "キロ": "kg", "グラム": "g", "メートル": "m", "リットル": "l", "liters": "l", "litres": "l",
-    "個": "個", "件": "件", "本": "本", "枚": "枚", "台": "台", "冊": "冊", "回": "回", "階": "階", "号室": "号室", "号": "号",
-    "番": "番", "番線": "番線", "点": "点", "度": "度", "℃": "°c", "°c": "°c", "°f": "°f", "泊": "泊", "つ": "個", "行": "行",
-    "丁目": "丁目", "番地": "番地", "匹": "匹", "杯": "杯", "社": "社", "店舗": "店舗", "名分": "人", "人分": "人", "人前": "人",
+    "個": "個", "件": "件", "本": "本", "枚": "枚", "台": "台", "冊": "冊", "回": "回", "階": "階", "号室": "号室",
+    "号": "号",
+    "番": "番", "番線": "番線", "点": "点", "度": "度", "℃": "°c", "°c": "°c", "°f": "°f", "泊": "泊", "つ": "個",
+    "行": "行",
+    "丁目": "丁目", "番地": "番地", "匹": "匹", "杯": "杯", "社": "社", "店舗": "店舗", "名分": "人", "人分": "人",
+    "人前": "人",
     "times": "回", "rows": "行", "lines": "行", "px": "px",
     **{unit: unit for unit in (
-        "b", "kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib", "km", "cm", "mm", "m", "µm", "nm", "kg", "g", "mg", "t",
-        "ml", "cl", "l", "hz", "khz", "mhz", "ghz", "v", "w", "kw", "kwh", "mah", "db", "fps", "rpm", "rps", "qps", "dpi",
-        "pt", "em", "rem", "ft", "in", "lb", "lbs", "oz", "mph", "km/h", "m/s", "mbps", "gbps", "m2", "㎡", "坪", "tokens",
+        "b", "kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib", "km", "cm", "mm", "m", "µm", "nm", "kg", "g", "mg",
+        "t",
+        "ml", "cl", "l", "hz", "khz", "mhz", "ghz", "v", "w", "kw", "kwh", "mah", "db", "fps", "rpm", "rps", "qps",
+        "dpi",
+        "pt", "em", "rem", "ft", "in", "lb", "lbs", "oz", "mph", "km/h", "m/s", "mbps", "gbps", "m2", "㎡", "坪",
+        "tokens",
     )},
 }  # fmt: skip
 """Units in all their spellings, and the one that stands for each."""

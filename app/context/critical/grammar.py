@@ -15,6 +15,7 @@ KATAKANA = "ァ-ヺーｦ-ﾟ"
 UPPER = "A-ZÀ-ÖØ-ÞŁŚŠŽČĐŐ"
 LOWER = "a-zß-öø-ÿłńśšžčćđőąęěřůıñ"
 
+_NUMERAL = "〇一二三四五六七八九十百千万億"
 _WORD = "(?<![A-Za-z0-9_])"
 _NO_WORD = "(?![A-Za-z0-9_])"
 _NUMBER = r"\d++(?:[.,]\d++)*+"
@@ -40,7 +41,10 @@ _SCALE = r"(?:\ ?(?i:thousand|million|billion)(?![A-Za-z])|(?:[kKM]|bn)(?![A-Za-
 
 _CAP = f"[{UPPER}][{LOWER}'’]*[{LOWER}](?:-[{UPPER}][{LOWER}]++)*+(?![A-Za-z0-9_])"
 _PARTICLE = "(?:van|von|der|den|de|la|le|del|della|di|da|dos|du|bin|al|el|ten|zu|y|of)"
-_HONORIFIC = "さん|さま|様|氏(?!名)|君|くん|ちゃん|先生|先輩|部長|課長|係長|社長|会長|専務|常務|主任|教授|店長|院長|医師|選手|監督"
+_HONORIFIC = (
+    "さん|さま|様|氏(?!名)|君|くん|ちゃん|先生|先輩|部長|課長|係長|社長|会長|専務|常務|主任|教授"
+    "|店長|院長|医師|選手|監督"
+)
 _PLACE = "都|府|県|市|区|町|村|駅|大学|高校|病院|銀行|空港|港|公園|支店|支社|工場|神社|温泉|ホテル|ビル"
 _LEGAL = r"株式会社|有限会社|合同会社|㈱|\(株\)"
 
@@ -66,7 +70,8 @@ _SOURCE = rf"""
 | (?P<clock>{_WORD}(?P<clock_h>\d\d?):(?P<clock_m>\d\d)(?::(?P<clock_s>\d\d)(?:\.\d++)?)?(?![\d:])
     (?:\ ?(?P<clock_p>[AaPp])\.?[Mm](?![A-Za-z])\.?)?)
 | (?P<hour>{_WORD}(?P<hour_h>\d\d?)\ ?(?P<hour_p>[AaPp])\.?[Mm](?![A-Za-z0-9])\.?)
-| (?P<ji>(?P<ji_p>午前|午後)?(?P<ji_h>(?<![\d.])\d\d?|(?<![一二三四五六七八九十])[〇一二三四五六七八九十]{{1,3}})時(?![間点期代刻])
+| (?P<ji>(?P<ji_p>午前|午後)?(?P<ji_h>(?<![\d.])\d\d?
+    |(?<![一二三四五六七八九十])[〇一二三四五六七八九十]{{1,3}})時(?![間点期代刻])
     (?:(?P<ji_m>\d\d?|[一二三四五六七八九十]{{1,3}})分|(?P<ji_f>半))?)
 | (?P<phone>(?<![A-Za-z0-9_])(?:\+\d{{1,3}}(?:[ .-]?\(?\d{{1,4}}\)?){{2,5}}|0\d{{1,4}}-\d{{1,4}}-\d{{3,4}}
     |\(\d{{3}}\)[ ]?\d{{3}}[-. ]\d{{4}}|\d{{3}}[-.]\d{{3}}[-.]\d{{4}})(?![A-Za-z0-9_]|-\d))
@@ -110,7 +115,8 @@ START = re.compile(
 | (?P<tick>`) | (?P<quote>["“「『]|(?<![A-Za-z0-9'])'(?=[^\s']))
 | (?P<sign>[$€£¥₩₹](?=[ ]?\d)|\+(?=\d)|\((?=\d{{3}}\)|株))
 | (?P<kana>(?<![{KATAKANA}])[{KATAKANA}]++)
-| (?P<cjk>(?<![{KANJI}])[{KANJI}]|(?<![〇一二三四五六七八九十百千万億])[〇一二三四五六七八九十百千](?=[〇一二三四五六七八九十百千万億兆]{{0,8}}+[時円個件本枚台冊回階号番点度泊つ行丁匹杯社店名人歳才秒分年週日パヶか])
+| (?P<cjk>(?<![{KANJI}])[{KANJI}]|(?<![{_NUMERAL}])[{_NUMERAL}](?=[{_NUMERAL}兆]{{0,8}}+
+        [時円個件本枚台冊回階号番点度泊つ行丁匹杯社店名人歳才秒分年週日パヶか])
     |[株有合](?=式会社|限会社|同会社)|㈱|午(?=[前後])|[令平昭大明](?=和|成|正|治))
 """,
     re.VERBOSE,
@@ -128,5 +134,5 @@ AT: dict[str, re.Pattern[str]] = {
     "kana": _KANA,
     "cjk": _CJK,
 }
-"""For each sort of beginning, the ways of writing that may begin so. Named groups are the ways; a group with an underscore
-is a part of the way that it is named after."""
+"""For each sort of beginning, the ways of writing that may begin so. Named groups are the ways; a group with an
+underscore is a part of the way that it is named after."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
-STARTERS = frozenset(
-    """a an the this that these those it its he she they we i you my your our his her their there here what which who
+_STARTING = """a an the this that these those it its he she they we i you my your our his her their there here
+    what which who
     whom whose when where why how if then else and or but so nor yet for from to of in on at by with without about
     after before during until since while as because although though unless is are was were be been do does did done
     have has had can could will would shall should may might must not no yes ok okay please thanks thank hello hi hey
@@ -21,33 +21,37 @@ STARTERS = frozenset(
     four five six seven eight nine ten import return def class function const var true false none null error warning
     info debug example step part item total result results answer question section table figure option options
     sorry welcome maybe perhaps instead once again using based given once currently regarding according
-    deliver deploy store save load book meet pay order review contact prefer avoid ensure got""".split()
-)
+    deliver deploy store save load book meet pay order review contact prefer avoid ensure got"""
+STARTERS = frozenset(_STARTING.split())
 """Words that open sentences; they are cut off the front of a name."""
 
-COMMON_KATAKANA = frozenset(
-    """システム データ サーバー サーバ メール ファイル テスト コード ユーザー ユーザ アプリ サイト ページ プロジェクト チーム メンバー
-    スケジュール ミーティング リスト エラー ログ メモ バージョン タスク プラン サービス ケース レベル グループ アカウント パスワード
-    リンク コメント メッセージ チャット ボタン クリック テーブル フォルダ フォルダー ネット インターネット パソコン コンピュータ
-    コンピューター スマホ レストラン コーヒー ビール パーティー イベント トップ アップ ダウン チェック セット ポイント タイプ モデル
-    イメージ デザイン テーマ サイズ カード ドア パイプ バルブ アドバイス アイデア コスト メリット デメリット スタート ゴール オススメ
-    おすすめ プログラム ソフト ハード デフォルト パターン ルール フォーマット リクエスト レスポンス クライアント""".split()
-)
-GENERIC_TAILS = frozenset(
-    """inc corp ltd llc gmbh co company group team street st avenue ave road rd lane square university college institute
+_EVERYDAY = """システム データ サーバー サーバ メール ファイル テスト コード ユーザー ユーザ アプリ サイト
+    ページ プロジェクト チーム メンバー スケジュール ミーティング リスト エラー ログ メモ
+    バージョン タスク プラン サービス ケース レベル グループ アカウント パスワード リンク コメント
+    メッセージ チャット ボタン クリック テーブル フォルダ フォルダー ネット インターネット パソコン
+    コンピュータ コンピューター スマホ レストラン コーヒー ビール パーティー イベント トップ アップ
+    ダウン チェック セット ポイント タイプ モデル イメージ デザイン テーマ サイズ カード ドア
+    パイプ バルブ アドバイス アイデア コスト メリット デメリット スタート ゴール オススメ おすすめ
+    プログラム ソフト ハード デフォルト パターン ルール フォーマット リクエスト レスポンス
+    クライアント"""
+COMMON_KATAKANA = frozenset(_EVERYDAY.split())
+_TAILS = """inc corp ltd llc gmbh co company group team street st avenue ave road rd lane square university
+    college institute
     hospital bank hotel park school airport station city county river lake bay street office department project plan
-    board center centre system service services api app server road house building jr sr""".split()
-)
+    board center centre system service services api app server road house building jr sr"""
+GENERIC_TAILS = frozenset(_TAILS.split())
 """Last words of names that say nothing alone: such a name is kept only as a whole."""
 
 _PREFIX = re.compile(
     "^(?:主担当|担当者|担当|営業|取引先|上司|同僚|弊社|御社|当社|開発|経理|総務|人事|技術|広報|責任者|窓口|部下|友人|隣|妻|夫|娘|息子|"
     "新任|前任|後任|現|元|株式会社|有限会社|合同会社|㈱)+(?=..)"
 )
-_NO_PERSON = frozenset("仕 同 多 模 一 異 有 皆 王 神 客 何 お客 奥 母 父 兄 姉 弟 妹 爺 婆 部 課 係 諸 主 貴".split())
-_NO_PLACE = frozenset(
-    "地 都 市 区 町 村 県 府 大 小 当 同 全 各 本 他 新 旧 両 政 幕 首 京 部 成 最 年 別 同地 都道府 市区町 都市 各地".split()
-)
+_NOBODY = """仕 同 多 模 一 異 有 皆 王 神 客 何 お客 奥
+    母 父 兄 姉 弟 妹 爺 婆 部 課 係 諸 主 貴"""
+_NO_PERSON = frozenset(_NOBODY.split())
+_NOWHERE = """地 都 市 区 町 村 県 府 大 小 当 同 全 各 本 他
+    新 旧 両 政 幕 首 京 部 成 最 年 別 同地 都道府 市区町 都市 各地"""
+_NO_PLACE = frozenset(_NOWHERE.split())
 _BLANK = re.compile(r"[\s・.]+")
 
 

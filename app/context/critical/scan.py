@@ -93,8 +93,10 @@ def _named(text: str, match: re.Match[str]) -> Iterator[Found]:
     yield _found(("name", f"name:{key}", share), match.start() + start, match.start() + end, opens and " " not in key)
 
 
-_WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
-_MONTHS = frozenset("january february march april may june july august september october november december".split())
+_WEEKDAYS = frozenset(["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"])
+_MONTHS = frozenset(
+    ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november")
+) | {"december"}
 
 
 def _extra(written: str) -> int:
