@@ -118,7 +118,15 @@ class _Held:
             return name in self._plain
         words = " ".join(_WORD.findall(name))
         alone = last_name(name)
-        return f" {words} " in self._words or (bool(alone) and alone not in shared and f" {alone} " in self._words)
+        if f" {words} " in self._words:
+            return True
+        return bool(alone) and alone not in shared and self._words.count(f" {alone} ") > self._of_others(alone, words)
+
+    def _of_others(self, alone: str, words: str) -> int:
+        """How often the last name stands there as part of somebody else's full name."""
+        tail = f" {alone}"
+        names = {" ".join(_WORD.findall(key[5:])) for key in self._keys if key.startswith("name:") and tail in key}
+        return sum(self._words.count(f" {name} ") for name in names if name.endswith(tail) and name != words)
 
     def _stands(self, words: str) -> bool:
         """Whether the words stand in the text, whole."""
@@ -134,7 +142,7 @@ class _Held:
 
 
 def _shorter(key: str) -> tuple[str, ...]:
-    """A date with its year is also kept by the day without one."""
+    """A date with its year is also kept where the day stands without one, but not by the same day of another year."""
     return alternatives(key) if key.startswith("date:") else ()
 
 

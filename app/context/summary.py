@@ -18,6 +18,9 @@ from app.context.sight import Sight
 
 STEP = "summary"
 
+NEARLY = 0.9
+"""Of FOLD_AT: what KEEP_RECENT messages may leave. Closer to it, the next turn would have to be folded again."""
+
 
 def fold(draft: Draft, known: Known, policy: Policy) -> Draft:
     """The draft with the fold that it goes out with, and the need for the next one."""
@@ -112,7 +115,7 @@ def _line(sight: Sight, base: Fold | None, found: Cuts, target: int) -> int:
     early = [line for line in plain if line <= keep]
     if line := next((line for line in early if after(line) <= target), 0):
         return line
-    if early and after(early[-1]) <= (budget.at + budget.to) // 2:
+    if early and after(early[-1]) <= budget.at * NEARLY:
         return early[-1]
     if line := next((line for line in plain if after(line) <= target), 0):
         return line

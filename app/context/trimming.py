@@ -19,6 +19,7 @@ from app.context.plan import Decision, Draft
 from app.context.policy import Policy
 from app.context.retention import Fact, carried, verdict
 from app.context.sight import Sight
+from app.context.summary import NEARLY
 from app.context.transcript import said_of
 
 STEP = "trim"
@@ -74,6 +75,9 @@ def _line(sight: Sight, now: Fold | None) -> tuple[int, int]:
     budget = sight.budget
     target = (budget.at + budget.to) // 2
     base = sight.fixed + sight.carried(now) + budget.facts // 2
+    early = [line for line in found.plain if line <= len(sight.messages) - sight.policy.keep_recent]
+    if early and target < base + sight.tail(early[-1]) <= budget.at * NEARLY:
+        return early[-1], 0
     for line in found.plain:
         if base + sight.tail(line) <= target:
             return line, 0

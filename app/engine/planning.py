@@ -129,7 +129,7 @@ async def planned(
     policy = policy_of(rules.policy, route_policy, chat.options, agent=bool(chat.tools), window=window)
     resumed = bool(RESUMED & chat.rest.keys())
     scale = None
-    if worth_counting(policy, size):
+    if worth_counting(policy, size, window):
         digest = setup(chat.system, chat.tools)
         scale = rules.counting.scale(chat, digest, candidates[0], size // 4, window)
     asked = asked_for(chat, addresses, folds=scale is not None)
@@ -143,11 +143,11 @@ async def planned(
     return Planned(chat, candidates, policy, known, made, by_message, steps)
 
 
-def worth_counting(policy: Policy, size: int) -> bool:
+def worth_counting(policy: Policy, size: int, window: int) -> bool:
     """Whether a request of `size` bytes may be large enough to be folded: no text has more tokens than bytes."""
     if policy.off or not policy.fold_at_tokens:
         return False
-    return size > min(policy.fold_at_tokens, policy.fold_to_tokens)
+    return size > min(policy.fold_at_tokens, policy.fold_to_tokens, window // 2 or policy.fold_at_tokens)
 
 
 def asked_for(chat: Chat, addresses: tuple[bytes, ...], *, folds: bool) -> list[bytes]:

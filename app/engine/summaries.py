@@ -67,8 +67,8 @@ MOST_CRITICAL = 240
 
 MOST_REMEMBERED = 4096
 
-LONG = 16_000
-"""Tokens of a chat from which on work on it takes tens of milliseconds."""
+LONG = 2_000
+"""Tokens of a chat from which on work on it takes many milliseconds: finding its facts above all."""
 
 PAUSE = "fold"
 

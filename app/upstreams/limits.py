@@ -53,6 +53,7 @@ MOST_LISTED = 10_000
 LONGEST_NAME = 200
 """Characters of a model's name that count."""
 
+
 class Limits:
     """What the models of each upstream take, as far as it is known now.
 
