@@ -293,7 +293,7 @@ class TurnLog:
             return
 
     def summary(self, details: SummaryDetails) -> None:
-        """Write the line of a summary: a warning if another model wrote it than the pinned one, or if it is not used."""
+        """Write the line of a summary: a warning if it is not used, or not by the pinned model."""
         if self._only_warnings and not details.drifted and details.outcome == "made":
             return
         line = self._json(details, "summary") if self._form == "json" else self._summary_words(details)
