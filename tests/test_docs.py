@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from functools import cache
@@ -10,8 +11,12 @@ from typing import get_args
 
 import pytest
 
-from app.cli import COMMANDS
+from app.cli import COMMANDS, main
 from app.commands.config import default_said, shown
+from app.context import carry
+from app.context.budget import budget_of
+from app.context.folds import Check
+from app.context.policy import PER_REQUEST, Policy
 from app.errors import STATUS, Kind
 from app.observe import Metrics, StoreMetrics
 from app.settings import ALSO, NAMES, Settings
@@ -74,8 +79,13 @@ def test_every_command_and_response_header_stands_in_each_readme(readme: Path) -
 
 def headers() -> list[str]:
     """Every x-foldline-… header that the program's text has."""
-    sources = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "app").rglob("*.py"))
-    return sorted(set(re.findall(r"\bx-foldline-[a-z]+(?:-[a-z]+)*", sources.lower())))
+    return sorted(set(re.findall(r"\bx-foldline-[a-z]+(?:-[a-z]+)*", sources().lower())))
+
+
+@cache
+def sources() -> str:
+    """The program's text."""
+    return "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "app").rglob("*.py"))
 
 
 def test_the_headers_are_found_in_the_program() -> None:
@@ -91,6 +101,55 @@ async def test_every_metric_stands_in_the_docs() -> None:
     documented = {name for name in rows("docs/deploy.md") if name.startswith("foldline_")}
     assert len(names) > 5
     assert documented == names
+
+
+def test_every_step_of_a_plan_stands_in_the_docs() -> None:
+    steps = re.findall(r'(?:^STEP = |\bDecision\()"([a-z_]+)"', sources(), re.MULTILINE)
+    assert {"summary", "trim", "memory", "restore"} <= set(steps)
+    documented = {name.partition("=")[0] for name in rows("docs/explain.md") if "=" in name}
+    assert documented == {*steps, "state"}
+
+
+def test_every_option_of_a_request_stands_in_the_docs() -> None:
+    options = text("docs/settings.md").partition("## In one request")[2].partition("\n## ")[0]
+    assert {name for name in PER_REQUEST if f"`{name}`" not in options} == set()
+
+
+def test_every_field_of_a_dry_run_stands_in_the_docs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "request.json"
+    file.write_text(json.dumps({"model": "lab", "messages": [{"role": "user", "content": "hello"}]}))
+    assert main(["explain", "--json", str(file)]) == 0
+    fields = json.loads(capsys.readouterr().out)
+    assert {name for name in fields if f"`{name}`" not in text("docs/explain.md")} == set()
+
+
+def test_every_field_of_a_check_stands_in_the_docs() -> None:
+    said = text("docs/folding.md")
+    assert {name for name in Check.__struct_fields__ if f'"{name}"' not in said} == set()
+
+
+def test_the_wrapper_of_a_fold_stands_in_the_docs_word_for_word() -> None:
+    said = text("docs/folding.md")
+    assert carry.OPENING in said
+    assert carry.CLOSING in said
+    assert f"\n{carry.FACTS}\n- " in said
+
+
+def test_the_thresholds_in_the_docs_are_those_of_the_program() -> None:
+    budget = budget_of(Policy(), 0, 0)
+    table = text("docs/folding.md").partition("| threshold |")[2].partition("\n\n")[0]
+    assert re.findall(r"\| ([\d,]+) \|", table) == [f"{each:,}" for each in (budget.to, budget.soft, budget.at)]
+
+
+@pytest.mark.parametrize("readme", READMES, ids=lambda path: path.name)
+def test_the_numbers_of_each_readme_are_the_measured_ones(readme: Path) -> None:
+    said = readme.read_text(encoding="utf-8")
+    for language in ("English", "Japanese"):
+        table = text("docs/benchmarks.md").partition(f"\n| {language} | in view |")[2].partition("\n\n")[0]
+        found = re.search(r"^\| foldline, half \| (\d+)/60 \|[^|]*\| (\d+)% \|", table, re.MULTILINE)
+        assert found is not None
+        assert re.search(rf"\b{found[1]}\b", said), f"{readme.name} should say {found[1]} of 60, {language}"
+        assert f"{found[2]} %" in said, f"{readme.name} should say {found[2]} %, {language}"
 
 
 @pytest.mark.parametrize("kind", get_args(Kind))
