@@ -127,7 +127,7 @@ class Settings(BaseSettings):
     )
     fold_at_tokens: Budget | None = Field(
         default=None,
-        description="A history above this many tokens is folded.",
+        description="A prompt above this many tokens is folded; 0 folds none.",
         json_schema_extra=_default("chat 8000, agent 60 % of the model's window and at most 100000"),
     )
     fold_to_tokens: Tokens | None = Field(
@@ -135,7 +135,9 @@ class Settings(BaseSettings):
         description="Folding stops at this many tokens, so that folds are rare and the prompt prefix stays stable.",
         json_schema_extra=_default("half of FOLD_AT_TOKENS"),
     )
-    keep_recent: Messages = Field(default=6, description="This many of the newest messages always stay verbatim.")
+    keep_recent: Messages = Field(
+        default=6, description="This many of the newest messages stay verbatim, unless these alone would not fit."
+    )
     heavy_tool_tokens: Tokens = Field(default=4000, description="A tool result above this many tokens is heavy.")
     tool_result_tokens: Tokens = Field(
         default=6000, description="Tokens that a compacted tool result made of rows (JSON, CSV, tables) may take."
@@ -145,7 +147,8 @@ class Settings(BaseSettings):
     )
     fetch_rows_limit: Rows = Field(default=40, description="Rows that one fetch_rows call returns.")
     summary_model: str = Field(
-        default="auto", description="The model that writes summaries; auto is the upstream's own small one."
+        default="auto",
+        description="The model that writes summaries; auto is the upstream's small one, else the chat's.",
     )
     summary_tokens: Tokens = Field(
         default=1024, description="Tokens that all carried summary segments together may take."
