@@ -6,7 +6,7 @@ import msgspec
 
 from app.context.policy import Policy
 
-SOFT = 0.6
+SOFT = 0.8
 """Of the way from FOLD_TO to FOLD_AT: here a summary is made ahead, so that it is there when it is needed."""
 
 WINDOW_SHARE = 0.95

@@ -31,7 +31,7 @@ from app.context.folds import Check, Fold, fold_address
 from app.context.known import Checkpoint
 from app.context.pinned import drifted
 from app.context.plan import Need
-from app.context.retention import carried, verdict
+from app.context.retention import LIGHT, carried, verdict
 from app.engine.planning import Planned, asked_for
 from app.engine.routing import Candidate
 from app.engine.sending import Sender
@@ -250,7 +250,11 @@ class Summaries:
 
 
 class _Maker:
-    """Makes one fold: asks, checks, asks once more for what is missing, carries the rest word for word."""
+    """Makes one fold: asks, checks, asks once more for what is missing, carries the rest word for word.
+
+    Light values (what stands in a tool's output alone) are carried where there is room, and do not count against the
+    summary: no summary of a log holds all its numbers.
+    """
 
     def __init__(
         self,
@@ -267,7 +271,8 @@ class _Maker:
         self._credential = credential
         self._least = least
         self._wanted = wanted
-        self._check = Check(pinned=candidate.model, found=len(self._wanted), tokens=task.tokens)
+        self._judged = tuple(each for each in wanted if each.weight >= LIGHT) or wanted
+        self._check = Check(pinned=candidate.model, found=len(self._judged), tokens=task.tokens)
         self._input = self._output = 0
         self.fold: Fold | None = None
         self.reason = ""
@@ -279,7 +284,7 @@ class _Maker:
             self.reason = answer.flaw
             return
         text = answer.text
-        first = verdict(self._wanted, self._task.words(text), self._task.facts)
+        first = verdict(self._judged, self._task.words(text), self._task.facts)
         self._summaries.note_score(answer.served or self._candidate.model, first.score)
         if first.score < self._least:
             text = await self._once_more(text, first.score, first.missing)
@@ -295,7 +300,7 @@ class _Maker:
             second = await self._ask(tuple(each.value for each in missing), text)
         except (ProxyError, TimeoutError):
             return text
-        after = score if second.flaw else verdict(self._wanted, self._task.words(second.text), self._task.facts).score
+        after = score if second.flaw else verdict(self._judged, self._task.words(second.text), self._task.facts).score
         self._summaries.note_second(model, helped=after >= self._least)
         return second.text if after > score else text
 
@@ -307,13 +312,13 @@ class _Maker:
         facts = carried(
             missing, task.budget.facts, lambda line: size.of_text(line, family), before=task.facts, text=words
         )
-        last = verdict(self._wanted, words, facts)
+        last = verdict(self._judged, words, facts)
         self._check = replace(
             self._check,
             kept=kept,
             repaired=max(last.kept - kept, 0),
             score=round(last.score, 4),
-            values=tuple(each.value for each in self._wanted),
+            values=tuple(each.value for each in self._judged),
             lost=tuple(each.value for each in last.missing),
             made=size.of_text(text, family),
         )

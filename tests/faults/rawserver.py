@@ -74,6 +74,9 @@ class Peer(asyncio.Protocol):
             return
         request.body, self._held = rest[:length], rest[length:]
         self.request = request
+        if request.method == "GET":  # what its models take, asked in the background: no turn's request
+            self.transport.write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")
+            return
         self._server.asked.append(request)
         self._server.arrived.set()
         self.tasks.append(asyncio.get_running_loop().create_task(self._play()))
