@@ -166,6 +166,8 @@ def _leading(preview: Preview) -> Iterator[Row]:
         yield "sent", "nothing", f"{preview.upstream} would have been asked for {preview.model}"
         return
     how = "the client's own bytes, untouched" if preview.untouched else "written anew for this upstream"
+    if any(need.urgent for need in preview.plan.needs):
+        how = "without the summary that a turn would wait for; with it far fewer"
     yield "sent", f"about {preview.sent} tokens", how
     yield "upstream", preview.upstream, f"asked for {preview.model} at {preview.asked.path}"
     for name, model in preview.fallbacks:
