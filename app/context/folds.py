@@ -116,7 +116,7 @@ def fold_ends(messages: Sequence[Message]) -> Iterator[int]:
             continue
         if role == "user":
             parts = message.parts
-            if any(type(part) is ToolResult for part in parts):
+            if type(parts[0]) is ToolResult if len(parts) == 1 else any(type(part) is ToolResult for part in parts):
                 role = "result"
             elif before:
                 yield index

@@ -60,7 +60,7 @@ def _fits(sight: Sight, now: Fold | None, tokens: int) -> bool:
         return tokens <= budget.at
     if budget.window and tokens > budget.window:
         return False
-    if sight.known.bypassed:
+    if sight.known.bypassed or tokens <= budget.at:
         return True
     return tokens - sight.exchange(sight.cuts(sight.line(now))) <= budget.at
 

@@ -157,13 +157,15 @@ def asked_for(chat: Chat, addresses: tuple[bytes, ...], *, folds: bool) -> list[
     """
     if not folds:
         return [mark for mark, message in zip(addresses, chat.messages, strict=True) if message.role == "assistant"]
-    ends = set(fold_ends(chat.messages))
+    ends = fold_ends(chat.messages)
+    end = next(ends, 0)
     asked: list[bytes] = []
-    for index, message in enumerate(chat.messages):
+    for count, (mark, message) in enumerate(zip(addresses, chat.messages, strict=True), 1):
         if message.role == "assistant":
-            asked.append(addresses[index])
-        if index + 1 in ends:
-            asked.append(fold_address(addresses[index]))
+            asked.append(mark)
+        if count == end:
+            asked.append(fold_address(mark))
+            end = next(ends, 0)
     return asked
 
 
