@@ -146,11 +146,13 @@ def _carrying(sight: Sight, now: Fold, tokens: int) -> Decision:
 
 
 def _wanting(sight: Sight, need: Need, tokens: int) -> Decision:
-    when = "before this turn goes out" if need.urgent else "behind this turn"
+    when = "is to be made before this turn goes out" if need.urgent else "is to be made behind this turn"
+    if need.urgent and not sight.known.waits:
+        when = "is wanted and was not to be had: this turn goes out without it"
     limit = sight.budget.at if tokens > sight.budget.at else sight.budget.soft
     reason = (
         f"The prompt takes about {tokens} tokens, more than {limit}: a summary of "
-        f"{_messages(1, need.messages).lower()} is to be made {when}."
+        f"{_messages(1, need.messages).lower()} {when}."
     )
     return Decision(STEP, "", reason, tokens, tokens)
 
