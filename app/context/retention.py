@@ -20,10 +20,14 @@ from app.context.critical import Critical
 from app.context.critical.clause import cut
 from app.context.critical.forms import alternatives, folded
 from app.context.critical.names import last_name
+from app.context.critical.rules import Told
 from app.context.critical.scan import narrowed, scan
 
 LIGHT = 0.3
 """Facts below this weight (noise of tool outputs) are left out before any other is shortened."""
+
+VALUES = 2
+"""The length of a line that is its bare values."""
 
 SHORT = 70
 """Characters of a shortened clause."""
@@ -103,12 +107,17 @@ class _Held:
         low = folded(text)
         self._plain = low
         words = _WORD.findall(low.replace("\u2019", "'"))
+        self._text = text
+        self._told: Told | None = None
         self._words = " " + " ".join(word.removesuffix("'s") for word in words) + " "
 
     def holds(self, key: str, shared: frozenset[str] = frozenset()) -> bool:
         if key in self._keys or key in self._implied or any(other in self._keys for other in _shorter(key)):
             return True
         kind, _, rest = key.partition(":")
+        if kind == "rule":
+            self._told = self._told or Told(self._text)
+            return self._told.holds(rest)
         if kind == "name":
             return self._name(rest, shared)
         return kind in {"quote", "code"} and self._stands(unicodedata.normalize("NFKC", rest).casefold())
@@ -164,7 +173,10 @@ def _shared(keys: Iterable[str]) -> frozenset[str]:
 
 
 class _Line:
-    """A fact at one of three lengths: 0 its clause, 1 a short one, 2 the bare values."""
+    """A fact at one of three lengths: 0 its clause, 1 a short one, 2 the bare values.
+
+    A rule is whole or not there: cut, it might say something else. At the last length only the values in it stay.
+    """
 
     def __init__(self, texts: tuple[str, ...], keys: tuple[str, ...], weight: float) -> None:
         self.texts = texts
@@ -174,17 +186,19 @@ class _Line:
 
     @classmethod
     def of_fact(cls, fact: Fact) -> _Line:
-        keys = set(fact.keys)
+        keys = set(_typed(fact.keys))
         plain = narrowed(fact.text)
         spans = {one.key: (one.start, one.end) for one in reversed(list(scan(plain))) if one.key in keys}
         texts = [fact.text]
         if len(spans) == len(keys) and spans:
             values = ", ".join(fact.text[start:end] for start, end in sorted(spans.values()))
-            texts += _shortened(fact.text, sorted(spans.values()), values)
+            whole = len(keys) < len(fact.keys)
+            texts += [fact.text, values] if whole else _shortened(fact.text, sorted(spans.values()), values)
         return cls(tuple(texts), fact.keys, fact.weight)
 
     def fact(self) -> Fact:
-        return Fact(self.texts[self.length], self.keys, self.weight)
+        keys = self.keys if self.length < VALUES else _typed(self.keys)
+        return Fact(self.texts[self.length], keys, self.weight)
 
     def shorten(self, to: int) -> bool:
         if to >= len(self.texts):
@@ -193,21 +207,34 @@ class _Line:
         return True
 
 
+def _typed(keys: Sequence[str]) -> tuple[str, ...]:
+    """All but rules."""
+    return tuple(key for key in keys if not key.startswith("rule:"))
+
+
 def _lines(missing: Sequence[Critical]) -> list[_Line]:
-    """One line for each clause, its tokens in the order in which they were found."""
+    """One line for each clause, its tokens in the order in which they were found. A rule takes in what stands in it."""
+    wishes = [one.context for one in missing if one.kind == "rule"]
     groups: dict[str, list[Critical]] = {}
     for one in missing:
-        groups.setdefault(one.context, []).append(one)
+        context = one.context
+        if one.kind != "rule" and wishes:
+            context = next((wish for wish in wishes if context in wish and one.value in wish), context)
+        groups.setdefault(context, []).append(one)
     return [_line(context, group) for context, group in groups.items()]
 
 
 def _line(context: str, group: Sequence[Critical]) -> _Line:
+    tokens = [one for one in group if one.kind != "rule"]
+    keys = tuple(dict.fromkeys(one.key for one in group))
+    weight = round(max(one.weight for one in group), 4)
+    values = ", ".join(dict.fromkeys(one.value for one in tokens))
+    if len(tokens) < len(group):
+        return _Line((context, context, values) if tokens else (context,), keys, weight)
     spans = [(at, at + len(one.value)) for one in group if (at := context.find(one.value)) >= 0]
-    values = ", ".join(dict.fromkeys(one.value for one in group))
     whole = context if len(spans) == len(group) else f"{values}: {context}"
     texts = [whole, *(_shortened(context, sorted(spans), values) if len(spans) == len(group) else [values])]
-    keys = tuple(dict.fromkeys(one.key for one in group))
-    return _Line(tuple(texts), keys, round(max(one.weight for one in group), 4))
+    return _Line(tuple(texts), keys, weight)
 
 
 def _shortened(text: str, spans: Sequence[tuple[int, int]], values: str) -> list[str]:

@@ -1,15 +1,18 @@
 """Critical tokens: what of a talk must not get lost, found without a model and weighed.
 
-Addresses, paths, identifiers, amounts, dates, times, numbers, code, names and quotes, in English and Japanese. Regular
-expressions and small tables only, so the same talk always gives the same tokens.
+Addresses, paths, identifiers, amounts, dates, times, numbers, code, names, quotes, and the rules and wishes that users
+state in plain words, in English and Japanese. Regular expressions and small tables only, so the same talk always gives
+the same tokens.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 
 from app.context.critical.clause import Sentences
 from app.context.critical.kinds import Critical, Found, Kind, Said
+from app.context.critical.rules import reported, stated_rules
 from app.context.critical.scan import narrowed, scan
 
 __all__ = ["Critical", "Kind", "Said", "critical"]
@@ -20,6 +23,8 @@ _TOOL_RULE = 1.1
 _FENCED = 0.4
 _REPEATED = 0.08
 _LATER = 0.1
+_RULES_SHARE = 4
+"""Rules are at most one in so many of all tokens."""
 
 
 class _Mentioned:
@@ -62,9 +67,18 @@ def critical(said: Iterable[Said], most: int = 200) -> tuple[Critical, ...]:
         word for key, one in found.items() if key.startswith("name:") and not one.weak for word in key[5:].split()
     }
     solid = [one for key, one in found.items() if not (one.weak and key[5:] not in strong)]
-    chosen = sorted(solid, key=lambda one: (-one.total, one.first))[: max(most, 0)]
+    chosen = _weightiest(solid, max(most, 0))
     chosen.sort(key=lambda one: one.first)
-    return tuple(_critical(one, sentences[one.text]) for one in chosen)
+    return tuple(_critical(one, sentences[one.text], everything[one.text].role) for one in chosen)
+
+
+def _weightiest(solid: list[_Mentioned], most: int) -> list[_Mentioned]:
+    ordered = sorted(solid, key=lambda one: (-one.total, one.first))
+    wishes = [one for one in ordered if one.found.kind == "rule"]
+    if len(wishes) > most // _RULES_SHARE:
+        over = set(map(id, wishes[most // _RULES_SHARE :]))
+        ordered = [one for one in ordered if id(one) not in over]
+    return ordered[:most]
 
 
 def _mentions(said: list[Said], texts: list[str], sentences: list[Sentences]) -> dict[str, _Mentioned]:
@@ -76,11 +90,13 @@ def _mentions(said: list[Said], texts: list[str], sentences: list[Sentences]) ->
         speaker = _SPEAKER[role]
         rule = _TOOL_RULE if role == "tool" else _RULE
         fences = _fences(text)
-        for one in scan(text):
+        for one in chain(scan(text), stated_rules(text, role, sentences[index])):
             weight = one.weight * speaker * (1 + _LATER * (before + one.start) / total)
             if sentences[index].rules(one.start):
                 weight *= rule
             if fences and any(start <= one.start < end for start, end in fences):
+                if one.kind == "rule":
+                    continue
                 weight *= _FENCED
             known = found.get(one.key)
             if known is None:
@@ -106,7 +122,8 @@ def _fences(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-def _critical(one: _Mentioned, sentences: Sentences) -> Critical:
-    context = sentences.clause(one.found.start, one.found.end)
+def _critical(one: _Mentioned, sentences: Sentences, role: str) -> Critical:
     value = " ".join(one.value.split())
+    plain = one.found.kind != "rule"
+    context = sentences.clause(one.found.start, one.found.end) if plain else reported(value, role)
     return Critical(one.found.kind, value, one.found.key, round(one.total, 4), context)

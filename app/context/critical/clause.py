@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from itertools import pairwise
+from typing import Literal, TypeAlias
 
 CLAUSE = 160
 """Characters of a clause."""
 
+Strength: TypeAlias = Literal["strong", "weak"]
+
 _END = re.compile(r"[.!?;]++(?=\s)|[。！？；]|\n")
-_RULE = re.compile(
-    r"\b(?:must|never|always|only|prefer(?:s|red)?|decided|decision|instead of|do not|don't|cannot|required?|forbidden"
-    r"|agreed|changed?|correction|corrected|not anymore|no longer|from now on|is now|are now|rule|constraint|deadline"
-    r"|important|make sure|limit|want(?:s|ed)?|remember|preference)\b"
-    r"|必ず|禁止|決定|変更|絶対|必須|厳守|訂正|修正|以後|今後|てください|決め|希望|ではなく|しないで|期限|締切|締め切り|重要",
-    re.IGNORECASE,
+_STATES = re.compile(
+    r"\b(?:(?P<strong>must(?! have\b)|never(?! mind)|always|prefer(?:s|red|ence)?|decided|agreed (?:on|to)"
+    r"|forbidden|not allowed|allergic|allergy|hates?|dislikes?|(?<!i )remember|keep in mind|from now on|no longer"
+    r"|make sure|rule|constraint|deadline|(?:nothing|nobody|no [a-z]+(?: [a-z]+){0,2})"
+    r" (?:before|after|without|on|until|from|except)"
+    r"|(?<!i )(?<!we )(?<!they )(?<!you )(?:do not|don't)(?! (?:know|think|worry|mind|hesitate)\b)"
+    r"|(?:i|we) (?:do not|don't|cannot|can't) (?:want|like|eat|drink|use|allow|need|accept|fly|work)|call me)"
+    r"|(?P<weak>only|want(?:s|ed)?|likes?|needs? to|need|rather|instead(?: of)?|cannot|changed? (?:to|from)"
+    r"|corrected|correction|favou?rite|vegan|vegetarian|avoid)"
+    r"|(?P<raised>decision|agreed|required?|changed?|not anymore|is now|are now|important|limit))\b"
+    r"|(?P<strong2>必ず|禁止|厳禁|絶対|しないで|ないで(?=[、。く]|ほし)|して(?:ほし|欲し)い|好き|好み|嫌い|苦手|アレルギー|覚えて|決定|決めました"
+    r"|決まりました|に変更|にして(?:ください|ほしい)|避けて|でお願い|今後は|以後は?|これからは|厳守|必須|以外は)"
+    r"|(?P<weak2>(?:場合|とき|際|前に|後に|以上|以内|限り|ずつ|まで|のまま)[^。！？\n]{0,30}(?:て|で)(?:くだ|下)さい|希望|いつも|毎回|ではなく|だけに|のみ|不可|期限|締切|締め切り)"
+    r"|(?P<raised2>変更|訂正|修正|以後|今後|てください|決め|重要)"
 )
 _EDGE = re.compile(r"[,、，:]\s?|\s")
 
@@ -24,16 +36,54 @@ class Sentences:
 
     Args:
         text: what they stand in.
+
+    Attributes:
+        stated: where sentences state a rule, a wish or a decision, one place each, and how surely they do.
     """
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._ends = [0, *(match.end() for match in _END.finditer(text)), len(text)]
-        self._rules = {bisect_right(self._ends, match.start()) for match in _RULE.finditer(text)}
+        low = text.lower()
+        hits = [
+            (match.start(), match.lastgroup or "") for match in _STATES.finditer(low if len(low) == len(text) else text)
+        ]
+        self._rules = {bisect_right(self._ends, at) for at, _ in hits}
+        self.stated = self._strongest(hits)
+
+    def _strongest(self, hits: list[tuple[int, str]]) -> list[tuple[int, Strength]]:
+        """One place a sentence, where its strongest word stands."""
+        found: dict[int, tuple[int, Strength]] = {}
+        for at, way in hits:
+            if way.startswith("raised"):
+                continue
+            sentence = bisect_right(self._ends, at)
+            strength: Strength = "strong" if way.startswith("strong") else "weak"
+            if sentence not in found or (strength == "strong" and found[sentence][1] == "weak"):
+                found[sentence] = at, strength
+        return list(found.values())
 
     def rules(self, at: int) -> bool:
         """Whether the sentence at a character states a rule, a wish, a decision or a correction."""
         return bisect_right(self._ends, at) in self._rules
+
+    def around(self, at: int) -> tuple[int, int]:
+        """Where the sentence at a character begins and ends."""
+        index = bisect_right(self._ends, at)
+        return self._ends[index - 1], self._ends[min(index, len(self._ends) - 1)]
+
+    def before(self, left: int, right: int, most: int) -> int:
+        """Where the sentence before the one at left..right begins; `left` if both are longer than `most`, or there is
+        none on its line."""
+        index = bisect_right(self._ends, left) - 1
+        if index < 1 or self._text[left - 1] == "\n" or right - self._ends[index - 1] > most:
+            return left
+        return self._ends[index - 1]
+
+    def parts(self) -> list[str]:
+        """The sentences that say anything."""
+        parts = (self._text[left:right] for left, right in pairwise(self._ends))
+        return [part for part in parts if part.strip()]
 
     def clause(self, start: int, end: int, most: int = CLAUSE) -> str:
         """The sentence around a token, one line; a part of it where it is longer than `most` characters."""

@@ -6,7 +6,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-Kind: TypeAlias = Literal["url", "email", "path", "id", "money", "date", "time", "number", "code", "name", "quote"]
+Kind: TypeAlias = Literal[
+    "url", "email", "path", "id", "money", "date", "time", "number", "code", "name", "quote", "rule"
+]
 
 KIND_WEIGHT: dict[Kind, float] = {
     "url": 1.0,
@@ -20,6 +22,7 @@ KIND_WEIGHT: dict[Kind, float] = {
     "name": 0.7,
     "number": 0.7,
     "quote": 0.4,
+    "rule": 0.6,
 }
 
 LONGEST = 300
@@ -40,7 +43,8 @@ class Critical(msgspec.Struct, frozen=True):
         kind: what it is. value: as first written.
         key: its normal form; equal keys are the same fact.
         weight: how much its loss would hurt; a user's id weighs about 1, noise of a log below 0.2.
-        context: the clause around it, one line, about 160 characters at most (more only if the value is longer).
+        context: the clause around it, one line, about 160 characters at most (more only if the value is longer). A
+            rule's is the rule as reported speech.
     """
 
     kind: Kind
