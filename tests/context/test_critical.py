@@ -45,6 +45,10 @@ def key(text: str) -> str:
         ("name", "佐藤さん", "昨日、佐藤さんと会いました"),
         ("name", "株式会社ミライ", "取引先は株式会社ミライです"),
         ("name", "東京駅", "集合は東京駅です"),
+        ("name", "北館けやきの間", "面接は北館けやきの間で行います"),
+        ("name", "第二会議室", "第二会議室に集まります"),
+        ("id", "db1.example.net:5432", "it listens on db1.example.net:5432."),
+        ("id", "10.20.30.40:8080", "接続先は 10.20.30.40:8080 です。"),
         ("quote", "do not do it", 'they said "do not do it" again'),
     ],
 )
@@ -78,6 +82,63 @@ def test_plain_words_and_first_words_of_sentences_are_no_facts() -> None:
 
 def test_a_name_that_begins_a_sentence_counts_once_it_stands_elsewhere() -> None:
     assert {one.key for one in critical([Said("user", "Miller called. I told Miller so.")])} == {"name:miller"}
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "About meetings: I prefer nothing before lunch.",
+        "Never send private data to external services.",
+        "I'm allergic to shrimp.",
+        "From now on answer in French.",
+        "We decided to go with the smaller boat.",
+        "エビアレルギーがあります。",
+        "会議は月曜を避けてほしい。",
+        "返事は必ずフランス語にしてください。",
+    ],
+)
+def test_a_rule_in_plain_words_of_a_user_is_a_fact_and_reads_as_a_report(rule: str) -> None:
+    (found,) = (one for one in critical([Said("user", rule)]) if one.kind == "rule")
+    assert found.value == rule
+    assert found.context in (f'The user said: "{rule}"', f"ユーザーの発言：「{rule}」")
+    assert not [one for one in critical([Said("tool", rule)]) if one.kind == "rule"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "I like it, thanks.",
+        "Do you always want tea?",
+        "I don't know why it fails.",
+        "It always rains here.",
+        "That must have been the weather.",
+        "よろしくお願いします。",
+        "説明してください。",
+        "```\nnever_mind = do_not(must)\n```",
+    ],
+)
+def test_small_talk_questions_and_code_state_no_rule(words: str) -> None:
+    assert not [one for one in critical([Said("user", words)]) if one.kind == "rule"]
+
+
+def test_an_assistant_states_no_rule_unless_it_records_one() -> None:
+    spoken = Said("assistant", "Always peel carrots before cooking. The user never wants carrots in the soup.")
+    rules = [one.context for one in critical([spoken]) if one.kind == "rule"]
+    assert rules == ['It was noted: "The user never wants carrots in the soup."']
+
+
+def test_a_short_rule_comes_with_the_sentence_that_it_is_about() -> None:
+    values = [
+        one.value for one in critical([Said("user", "The cap is $500 in all. Never exceed it without approval.")])
+    ]
+    assert "The cap is $500 in all. Never exceed it without approval." in values
+
+
+def test_at_most_a_quarter_of_all_tokens_are_rules() -> None:
+    words = "".join(
+        f"Never paint the {colour}{part} door. " for colour in "abcdefgh" for part in ("arch", "oak", "iron")
+    )
+    assert len([one for one in critical([Said("user", words)], most=40) if one.kind == "rule"]) == 10
 
 
 def test_users_weigh_more_than_tools_and_rules_more_than_talk() -> None:

@@ -36,6 +36,11 @@ def kept(said: str, text: str) -> Verdict:
         ("with 12 GB", "with 12", False),
         ("佐藤さんに聞く", "佐藤様に聞いた", True),
         ("merge into `main` first", "merged into main", True),
+        ("Never send private data abroad.", "They spoke of pipes. Private data is never sent abroad.", True),
+        ("Never send private data abroad.", "Send private data abroad.", False),
+        ("Never send private data abroad.", "Never mind. Private talk.\nData abroad.", False),
+        ("会議は月曜を避けてほしい。", "ユーザーは会議の月曜開催を避けたい。", True),
+        ("会議は月曜を避けてほしい。", "会議は月曜です。", False),
     ],
 )
 def test_whole_facts_are_kept_in_any_form_and_never_parts_of_them(said: str, text: str, holds: bool) -> None:
@@ -53,6 +58,15 @@ def test_tokens_of_one_clause_share_a_line_that_can_be_understood() -> None:
     assert len(fact.keys) == 2
     assert msgspec.json.decode(msgspec.json.encode(fact), type=Fact) == fact
     assert verdict(wanted, "", (fact,)).score == 1.0
+
+
+def test_a_rule_and_the_values_in_it_share_one_line_that_is_whole_or_only_its_values() -> None:
+    wanted = critical([Said("user", "Never change the order INV-20931 without a word to me.")])
+    (fact,) = carried(wanted, 200, cost)
+    assert fact.text == 'The user said: "Never change the order INV-20931 without a word to me."'
+    assert verdict(wanted, "", (fact,)).score == 1.0
+    (tight,) = carried(wanted, 8, cost, before=(fact,))
+    assert (tight.text, tight.keys) == ("INV-20931", ("word:inv-20931",))
 
 
 def test_earlier_facts_stay_as_they_are_until_the_summary_holds_them() -> None:

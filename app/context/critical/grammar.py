@@ -56,6 +56,9 @@ _SOURCE = rf"""
     |www\.(?=[a-z0-9]))(?:(?![<>"'`\\^{{}}|])[!-~])++)
 | (?P<email>(?<![A-Za-z0-9._%+-])[A-Za-z0-9][A-Za-z0-9._%+-]{{0,63}}+@[A-Za-z0-9-]++(?:\.[A-Za-z0-9-]++)++)
 | (?P<path>{_WORD}[A-Za-z]:\\(?:(?![<>"'`|*?,;])[!-~])++)
+| (?P<host>{_WORD}(?:\d{{1,3}}(?:\.\d{{1,3}}){{3}}
+    |(?:[A-Za-z0-9_-]{{1,63}}\.){{1,8}}[A-Za-z][A-Za-z0-9-]{{1,62}}|localhost)
+    :\d{{2,5}}(?![A-Za-z0-9_:]))
 | (?P<iso>{_WORD}(?P<iso_y>\d{{4}})[-/.](?P<iso_m>\d\d?)[-/.](?P<iso_d>\d\d?)(?![\d]|[-/.]\d)
     (?=(?:T(?P<iso_t>\d\d:\d\d))?))
 | (?P<day>{_WORD}(?P<day_a>\d\d?)(?P<day_s>[/.])(?P<day_b>\d\d?)[/.](?P<day_y>\d{{4}})(?![A-Za-z0-9_]|[/.]\d))
@@ -88,6 +91,10 @@ _SOURCE = rf"""
 | (?P<firm>(?:{_LEGAL})(?P<firm_n>[{KANJI}{KATAKANA}A-Za-z・&]{{2,16}}+)
     |(?<![{KANJI}{KATAKANA}])(?P<firm_m>[{KANJI}{KATAKANA}]{{2,12}}?)(?:株式会社|㈱))
 | (?P<place>(?<![{KANJI}])(?P<place_n>[{KANJI}{KATAKANA}]{{1,6}}?)(?:{_PLACE})(?![{KANJI}]))
+| (?P<room>(?<![{KANJI}{KATAKANA}])(?P<room_n>[{KANJI}{KATAKANA}]{{1,8}}
+    (?:[ぁ-ん]{{1,8}}の間|の間(?=[でにはがへをと、。]|$))
+    |[{KANJI}{KATAKANA}]{{0,3}}館[ぁ-ん]{{2,8}}(?:の間|会議室|ホール|ルーム|室)
+    |[{KANJI}{KATAKANA}]{{1,10}}?(?:会議室|工房|ホール|ルーム|教室|棟|館|室|通り|ビル)(?![{KANJI}{KATAKANA}])))
 | (?P<kata>(?<![{KATAKANA}])[{KATAKANA}][{KATAKANA}・]{{2,30}}+)
 """
 
@@ -98,11 +105,11 @@ def _of(ways: str) -> re.Pattern[str]:
     return re.compile("|".join(_BRANCHES[way] for way in ways.split()), re.VERBOSE)
 
 
-_LOWER = _of("url email path token")
-_UPPER = _of("email path mdy my name token")
-_DIGIT = _of("email iso day dmy cjk year clock hour ji phone money unit number token")
-_CJK = _of("era ji money unit weekday firm person place")
-_KANA = _of("firm person place kata")
+_LOWER = _of("url email path host token")
+_UPPER = _of("email path host mdy my name token")
+_DIGIT = _of("email host iso day dmy cjk year clock hour ji phone money unit number token")
+_CJK = _of("era ji money unit weekday firm person room place")
+_KANA = _of("firm person room place kata")
 
 START = re.compile(
     rf"""

@@ -52,6 +52,10 @@ _NO_PERSON = frozenset(_NOBODY.split())
 _NOWHERE = """地 都 市 区 町 村 県 府 大 小 当 同 全 各 本 他
     新 旧 両 政 幕 首 京 部 成 最 年 別 同地 都道府 市区町 都市 各地"""
 _NO_PLACE = frozenset(_NOWHERE.split())
+_ROOMS = """会議室 教室 映画館 美術館 博物館 図書館 体育館 大使館 旅館 本館の間 事務室 待合室 研究室 実験室
+    浴室 寝室 和室 洋室 個室 病室 温室 お部屋 工房 この間 その間 あの間 世の間 昼の間 夜の間 仕事の間
+    会議の間 休みの間"""
+_ANY_ROOM = frozenset(_ROOMS.split())
 _BLANK = re.compile(r"[\s・.]+")
 
 
@@ -85,6 +89,12 @@ def place(stem: str, suffix: str) -> str:
     if stem in _NO_PLACE or (len(stem) == 1 and suffix not in {"県", "市", "駅", "区", "町", "港"}):
         return ""
     return unicodedata.normalize("NFKC", stem + suffix)
+
+
+def room(text: str) -> str:
+    """A room, a hall or a building by its name; "" if it is only the word for one (会議室, 図書館)."""
+    key = unicodedata.normalize("NFKC", text)
+    return "" if len(key) < 3 or key in _ANY_ROOM else key
 
 
 def firm(stem: str) -> str:

@@ -72,6 +72,8 @@ _REPORTS = re.compile(
     r"|ユーザー|利用者|依頼者|決定|決めました|決まり|合意|変更になり",
 )
 _PERSONAL = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Ww]e|[Oo]ur|[Uu]ser)\b|[ぁ-ん]")
+_PARTICLES = frozenset("はをがにでとのへも")
+_KANA = frozenset(map(chr, range(0x3041, 0x3097)))
 _BULLET = re.compile(r"[-*•]\s")
 _LIKE_CODE = re.compile(r"[{}<>=;|\\]|^\s*(?://|#!|\$ )")
 
@@ -97,7 +99,7 @@ def stated_rules(
         least = _LEAST[strength] + (not _PERSONAL.search(sentence))
         if len(content) < least or sum(len(unit.encode()) for unit in content) < LIGHTEST or _says_nothing(sentence):
             continue
-        if len(content) < _ALONE:
+        if len(content) < _ALONE and role == "user" and at - left < 3:  # an order that does not say of what
             left = sentences.before(left, right, LONGEST_RULE)
         left, right = cut(text, left, right, at, at + 1, LONGEST_RULE)
         left, right = _bare(text, left, right)
@@ -164,7 +166,7 @@ def _pairs(run: str) -> Iterable[str]:
     plain = all("ぁ" <= char <= "ん" for char in run)
     if plain and len(run) < 3:
         return ()
-    return (a + b for a, b in pairwise(run) if plain or not ("ぁ" <= a <= "ん" and "ぁ" <= b <= "ん"))
+    return (a + b for a, b in pairwise(run) if plain or not ({a, b} & _PARTICLES or {a, b} <= _KANA))
 
 
 def _says_nothing(sentence: str) -> bool:

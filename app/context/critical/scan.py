@@ -231,6 +231,11 @@ def _place(match: re.Match[str]) -> _Token:
     return ("name", f"name:{key}", 0.8) if key else None
 
 
+def _room(match: re.Match[str]) -> _Token:
+    key = names.room(match[0])
+    return ("name", f"name:{key}", 0.9) if key else None
+
+
 def _kata(match: re.Match[str]) -> _Token:
     key, share = names.katakana(match[0])
     return ("name", f"name:{key}", share) if len(key) > 2 else None
@@ -241,6 +246,7 @@ _RULES: dict[str, _Rule] = {
     "url": _url,
     "email": lambda match: ("email", f"email:{match[0].casefold()}", 1.0),
     "path": _path,
+    "host": lambda match: ("id", f"host:{match[0].casefold()}", 1.0),
     "iso": _iso,
     "day": _day,
     "dmy": lambda match: _date(match["dmy_y"], match["dmy_m"], match["dmy_d"]),
@@ -260,6 +266,7 @@ _RULES: dict[str, _Rule] = {
     "person": _person,
     "firm": _firm,
     "place": _place,
+    "room": _room,
     "kata": _kata,
 }
 """What each way of writing means; tokens, quotes and Latin names have their own functions."""
