@@ -154,7 +154,7 @@ class Settings(BaseSettings):
         default=1024, description="Tokens that all carried summary segments together may take."
     )
     min_retention: Share = Field(
-        default=0.9, description="The share of URLs, numbers, names, paths and identifiers that a summary must keep."
+        default=0.9, description="The share of URLs, numbers, names, paths and stated rules that a summary must keep."
     )
     summary_when: Annotated[Literal["behind", "before"], BeforeValidator(choice("behind", "before"))] = Field(
         default="behind", description="Summaries are made behind the turn, for the next one, or before it goes out."
