@@ -12,7 +12,7 @@ CLAUSE = 160
 
 Strength: TypeAlias = Literal["strong", "weak"]
 
-_END = re.compile(r"[.!?;]++(?=\s)|[。！？；]|\n")
+_END = re.compile(r"(?<!\b[DM]r)(?<!\bMs)(?<!\bMrs)(?<!\bProf)(?<!\bNo)[.!?;]++(?=\s)|[。！？；]|\n")
 _STATES = re.compile(
     r"\b(?:(?P<strong>must(?! have\b)|never(?! mind)|always|prefer(?:s|red|ence)?|decided|agreed (?:on|to)"
     r"|forbidden|not allowed|allergic|allergy|hates?|dislikes?|(?<!i )remember|keep in mind|from now on|no longer"
