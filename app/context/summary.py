@@ -32,7 +32,7 @@ def fold(draft: Draft, known: Known, policy: Policy) -> Draft:
     after = draft.folded(now, tokens, sight.guess(now, tokens), (need,) if need else ())
     if now is not None and now.summaries:
         after = after.decided(_carrying(sight, now, tokens))
-    return after.decided(_wanting(sight, need, tokens)) if need else after
+    return after.decided(_wanting(sight, now, need, tokens)) if need else after
 
 
 def _in_force(sight: Sight) -> tuple[Fold | None, int]:
@@ -145,10 +145,13 @@ def _carrying(sight: Sight, now: Fold, tokens: int) -> Decision:
     return Decision(STEP, f"1-{line}", reason, before, tokens)
 
 
-def _wanting(sight: Sight, need: Need, tokens: int) -> Decision:
+def _wanting(sight: Sight, now: Fold | None, need: Need, tokens: int) -> Decision:
     when = "is to be made before this turn goes out" if need.urgent else "is to be made behind this turn"
     if need.urgent and not sight.known.waits:
         when = "is wanted and was not to be had: this turn goes out without it"
+    if tokens <= sight.budget.at and now is not None and now.drops:
+        reason = f"A summary of {_messages(1, need.messages).lower()} {when}: then what was left out comes back."
+        return Decision(STEP, "", reason, tokens, tokens)
     limit = sight.budget.at if tokens > sight.budget.at else sight.budget.soft
     reason = (
         f"The prompt takes about {tokens} tokens, more than {limit}: a summary of "

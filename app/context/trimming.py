@@ -73,7 +73,8 @@ def _line(sight: Sight, now: Fold | None) -> tuple[int, int]:
     start = sight.line(now)
     found = sight.cuts(start)
     budget = sight.budget
-    target = (budget.at + budget.to) // 2
+    stateless = sight.known.bypassed and budget.window
+    target = budget.window * 9 // 10 if stateless else (budget.at + budget.to) // 2
     base = sight.fixed + sight.carried(now) + budget.facts // 2
     early = [line for line in found.plain if line <= len(sight.messages) - sight.policy.keep_recent]
     if early and target < base + sight.tail(early[-1]) <= budget.at * NEARLY:
