@@ -10,6 +10,7 @@ Japanese names have no blanks around them, so they are kept wherever their chara
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
@@ -23,10 +24,13 @@ from app.context.critical.names import last_name
 from app.context.critical.rules import Told
 from app.context.critical.scan import narrowed, scan
 
+WEAK = 0.4
+"""Weight below which a fact goes before others are cut down to their bare values."""
+
 LIGHT = 0.3
 """Facts below this weight (noise of tool outputs) are left out before any other is shortened."""
 
-VALUES = 2
+SHORTER, VALUES = 1, 2
 """The length of a line that is its bare values."""
 
 SHORT = 70
@@ -196,6 +200,10 @@ class _Line:
             texts += [fact.text, values] if whole else _shortened(fact.text, sorted(spans.values()), values)
         return cls(tuple(texts), fact.keys, fact.weight)
 
+    @property
+    def is_rule(self) -> bool:
+        return any(key.startswith("rule:") for key in self.keys)
+
     def fact(self) -> Fact:
         keys = self.keys if self.length < VALUES else _typed(self.keys)
         return Fact(self.texts[self.length], keys, self.weight)
@@ -246,31 +254,50 @@ def _shortened(text: str, spans: Sequence[tuple[int, int]], values: str) -> list
 
 
 def _fitted(lines: list[_Line], budget: int, cost: Callable[[str], int]) -> list[_Line]:
-    costs = {id(line): _cost(line, cost) for line in lines}
-    total = sum(costs.values())
-    light = sorted(range(len(lines)), key=lambda index: (lines[index].weight, -index))
-    gone: set[int] = set()
-    for index in light:
-        if total <= budget or lines[index].weight >= LIGHT:
-            break
-        gone.add(index)
-        total -= costs[id(lines[index])]
-    for length in (1, 2):
-        for index in light:
-            if total <= budget:
-                break
-            line = lines[index]
-            if index not in gone and line.length < length and line.shorten(length):
-                total -= costs[id(line)]
-                costs[id(line)] = _cost(line, cost)
-                total += costs[id(line)]
-    for index in light:
-        if total <= budget:
-            break
-        if index not in gone:
-            gone.add(index)
-            total -= costs[id(lines[index])]
-    return [line for index, line in enumerate(lines) if index not in gone]
+    """The lines within the budget: noise goes first, then clauses are shortened, then only values stay, then the
+    lightest go. A rule is not cut down to the values in it while there is anything lighter to leave out."""
+    fitting = _Fitting(lines, budget, cost)
+    fitting.drop(below=LIGHT)
+    fitting.shorten(SHORTER, rules=False)
+    fitting.drop(below=WEAK)
+    fitting.shorten(VALUES, rules=False)
+    fitting.drop(below=min((line.weight for line in lines if line.is_rule), default=math.inf))
+    fitting.shorten(VALUES, rules=True)
+    fitting.drop(below=math.inf)
+    return fitting.left
+
+
+class _Fitting:
+    """Makes a list of facts shorter, lightest first, and no further than it must be."""
+
+    def __init__(self, lines: list[_Line], budget: int, cost: Callable[[str], int]) -> None:
+        self._lines = lines
+        self._budget = budget
+        self._cost = cost
+        self._costs = [_cost(line, cost) for line in lines]
+        self._total = sum(self._costs)
+        self._light = sorted(range(len(lines)), key=lambda index: (lines[index].weight, -index))
+
+    def drop(self, below: float) -> None:
+        for index in self._light:
+            if self._total <= self._budget or self._lines[index].weight >= below:
+                return
+            self._total -= self._costs[index]
+            self._costs[index] = 0
+
+    def shorten(self, length: int, *, rules: bool) -> None:
+        for index in self._light:
+            if self._total <= self._budget:
+                return
+            line = self._lines[index]
+            if self._costs[index] and line.is_rule == rules and line.length < length and line.shorten(length):
+                self._total -= self._costs[index]
+                self._costs[index] = _cost(line, self._cost)
+                self._total += self._costs[index]
+
+    @property
+    def left(self) -> list[_Line]:
+        return [line for line, cost in zip(self._lines, self._costs, strict=True) if cost]
 
 
 def _cost(line: _Line, cost: Callable[[str], int]) -> int:
