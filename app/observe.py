@@ -287,16 +287,16 @@ class TurnLog:
         """Write the line. A broken stderr never breaks a turn."""
         if self._only_warnings:
             return
-        try:
-            self._stream.write(self._write(details).translate(_UNSEEN) + "\n")
-        except (OSError, ValueError):
-            return
+        self._put(self._write(details))
 
     def summary(self, details: SummaryDetails) -> None:
         """Write the line of a summary: a warning if it is not used, or not by the pinned model."""
         if self._only_warnings and not details.drifted and details.outcome == "made":
             return
         line = self._json(details, "summary") if self._form == "json" else self._summary_words(details)
+        self._put(line)
+
+    def _put(self, line: str) -> None:
         try:
             self._stream.write(line.translate(_UNSEEN) + "\n")
         except (OSError, ValueError):

@@ -11,7 +11,7 @@ from app.chat.model import Chat, Message
 from app.context.asking import Wish
 from app.context.budget import SMALLEST, Budget
 from app.context.critical import Said
-from app.context.folds import Fold, Span
+from app.context.folds import Fold, Span, texts_of
 from app.context.known import Known
 from app.context.plan import Need
 from app.context.policy import Policy
@@ -54,21 +54,20 @@ def errand(chat: Chat, known: Known, policy: Policy, need: Need) -> Errand:
     assert known.scale is not None  # noqa: S101 (a plan without sizes has no needs)
     sight = Sight(chat, known, policy, known.scale)
     base = sight.base(need.messages)
-    start = sight.line(base)
     kept, open_, first, loop = _cover(sight, base, need.messages)
     room = max(sight.budget.summary - _tokens(sight, kept), SMALLEST)
     taken = _tokens(sight, open_)
     rolled: tuple[str, ...] = ()
     gaps: tuple[Message, ...] = ()
     if (room - taken) * ROOM < sight.budget.summary or any(span.kind == "verbatim" for span in open_):
-        rolled = _texts(open_)
-        gaps = _verbatim(sight, (*kept, *open_), len(kept), start)
+        rolled = texts_of(open_)
+        gaps = sight.verbatim((*kept, *open_), len(kept))
         limit = max(room * 2 // 3, SMALLEST)
     else:
         kept = (*kept, *open_)
         limit = room - taken
     messages = (*gaps, *chat.messages[first : need.messages])
-    wish = Wish(messages, before=_texts(kept), rolled=rolled, limit=limit, loop=loop)
+    wish = Wish(messages, before=texts_of(kept), rolled=rolled, limit=limit, loop=loop)
     said = (*(Said("assistant", text) for text in rolled), *said_of(messages))
     facts = base.facts if base else ()
     tokens = sum(map(sight.size_of, messages)) + sum(size.of_text(text, sight.scale.family) for text in rolled)
@@ -93,20 +92,5 @@ def _cover(sight: Sight, base: Fold | None, line: int) -> tuple[tuple[Span, ...]
     return (*spans, task), (), found.task_end, True
 
 
-def _verbatim(sight: Sight, spans: Sequence[Span], first: int, end: int) -> tuple[Message, ...]:
-    """The messages between the segments that are replaced: they are summed up with them."""
-    starts = [0, *(sight.ends[span.upto] for span in spans)]
-    return tuple(
-        message
-        for index in range(first, len(spans))
-        if spans[index].kind == "verbatim"
-        for message in sight.messages[starts[index] : min(starts[index + 1], end)]
-    )
-
-
-def _texts(spans: Sequence[Span]) -> tuple[str, ...]:
-    return tuple(span.text for span in spans if span.kind == "summary")
-
-
 def _tokens(sight: Sight, spans: Sequence[Span]) -> int:
-    return sum(size.of_text(text, sight.scale.family) for text in _texts(spans))
+    return sum(size.of_text(text, sight.scale.family) for text in texts_of(spans))

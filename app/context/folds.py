@@ -7,7 +7,7 @@ the same for every request, branch and replica that shares the prefix.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -82,7 +82,7 @@ class Fold(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def summaries(self) -> tuple[str, ...]:
         """The texts of its segments, oldest first."""
-        return tuple(span.text for span in self.spans if span.kind == "summary")
+        return texts_of(self.spans)
 
     @property
     def drops(self) -> bool:
@@ -97,6 +97,11 @@ class Stretch(msgspec.Struct, frozen=True):
     end: int
     kind: SpanKind
     text: str = ""
+
+
+def texts_of(spans: Iterable[Span]) -> tuple[str, ...]:
+    """The texts of the segments in a cover, oldest first."""
+    return tuple(span.text for span in spans if span.kind == "summary")
 
 
 def fold_address(prefix: bytes) -> bytes:

@@ -31,7 +31,7 @@ LIGHT = 0.3
 """Facts below this weight (noise of tool outputs) are left out before any other is shortened."""
 
 SHORTER, VALUES = 1, 2
-"""The length of a line that is its bare values."""
+"""How short a line is: a short clause, or its bare values."""
 
 SHORT = 70
 """Characters of a shortened clause."""

@@ -8,6 +8,7 @@ running ratio.
 from __future__ import annotations
 
 import bisect
+from collections.abc import Sequence
 from functools import cached_property
 
 from app.chat import size
@@ -17,7 +18,7 @@ from app.context import memory
 from app.context.budget import Budget, budget_of
 from app.context.carry import front
 from app.context.cuts import Cuts, cuts
-from app.context.folds import Fold, ends_of, fold_address, stretches
+from app.context.folds import Fold, Span, ends_of, fold_address, stretches
 from app.context.known import Checkpoint, Known, Scale
 from app.context.policy import Policy
 
@@ -96,6 +97,16 @@ class Sight:
     def cuts(self, line: int) -> Cuts:
         """The legal cuts behind a line."""
         return cuts(self.messages, line)
+
+    def verbatim(self, spans: Sequence[Span], first: int = 0) -> tuple[Message, ...]:
+        """The messages that stay as they are inside a cover, from its span `first` on."""
+        starts = [0, *(self.ends[span.upto] for span in spans)]
+        return tuple(
+            message
+            for index in range(first, len(spans))
+            if spans[index].kind == "verbatim"
+            for message in self.messages[starts[index] : starts[index + 1]]
+        )
 
     def exchange(self, found: Cuts) -> int:
         """Tokens of the newest exchange, which no budget takes away: the user's last words, and inside a task of an

@@ -125,11 +125,8 @@ def _line(sight: Sight, base: Fold | None, found: Cuts, target: int) -> int:
         return 0
     task = sight.tail(found.newest) - sight.tail(found.task_end)
     loop = [line for line in found.loop if line > max(start, found.task_end) and not sight.refused(line)]
-    fits = [line for line in loop if after(line) + task <= target]
-    early = [line for line in loop if line <= keep]
-    if early:
-        return next((line for line in early if line in set(fits)), early[-1])
-    return next(iter(fits), loop[-1] if loop else 0)
+    lines = [line for line in loop if line <= keep] or loop
+    return next((line for line in lines if after(line) + task <= target), lines[-1] if lines else 0)
 
 
 def _carrying(sight: Sight, now: Fold, tokens: int) -> Decision:

@@ -84,7 +84,7 @@ def _line(sight: Sight, now: Fold | None) -> tuple[int, int]:
             return line, 0
     task = sight.tail(found.newest) - sight.tail(found.task_end)
     alone = base + sight.tail(found.newest)
-    limit = budget.window if budget.window and sight.known.bypassed else budget.at
+    limit = budget.window if stateless else budget.at
     if alone > limit and found.loop:
         lines = [line for line in found.loop if line > found.task_end]
         for line in lines:
@@ -104,23 +104,12 @@ def _without(sight: Sight, now: Fold | None, line: int, task_end: int) -> Fold:
         spans.append(Span(addresses[task_end - 1], "verbatim"))
         gone = sight.messages[task_end:line]
     elif not task_end:
-        gone = (*_verbatim(sight, spans), *gone)
+        gone = (*sight.verbatim(spans), *gone)
         spans = [Span(span.upto, "dropped") if span.kind == "verbatim" else span for span in spans]
     if spans and spans[-1].kind == "dropped":
         spans.pop()
     spans.append(Span(addresses[line - 1], "dropped"))
     return Fold(addresses[line - 1], tuple(spans), _facts(sight, now, spans, gone))
-
-
-def _verbatim(sight: Sight, spans: list[Span]) -> list[Message]:
-    """The messages inside the fold that had stayed as they are."""
-    starts = [0, *(sight.ends[span.upto] for span in spans)]
-    return [
-        message
-        for index, span in enumerate(spans)
-        if span.kind == "verbatim"
-        for message in sight.messages[starts[index] : starts[index + 1]]
-    ]
 
 
 def _facts(sight: Sight, now: Fold | None, spans: list[Span], gone: Sequence[Message]) -> tuple[Fact, ...]:

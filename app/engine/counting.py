@@ -35,7 +35,6 @@ GUESSED_LIMIT = 0.8
 MOST_OFF = 4.0
 """Times that an estimate may be too low, if a provider's refusal says so itself."""
 
-
 NEAR = 0.1
 """How near to a threshold a prompt must be for the provider's own count to be worth its round trip: a tenth of it."""
 
@@ -87,7 +86,7 @@ class Counting:
         digest = made.known.scale.setup if made.known.scale else setup(chat.system, chat.tools)
         scale = self.scale(chat, digest, candidate, size_bytes // 4, limit)
         if asked and plan.guess:
-            return replace(scale, ratio=min(max(asked / plan.guess, LOWEST), MOST_OFF))
+            return _told(scale, asked, plan.guess)
         return scale
 
     def _fixed_of(self, chat: Chat, setup: bytes, family: size.Family) -> int:
@@ -126,4 +125,9 @@ async def counted(made: Planned, transport: Transport, credential: Credential) -
     upstream, model = candidate.upstream, candidate.model
     outbound = upstream.wire.encode(plan.chat, upstream.target(model))
     tokens = await exact(transport, upstream, outbound, plan.chat, model, credential)
-    return replace(scale, ratio=min(max(tokens / plan.guess, LOWEST), MOST_OFF)) if tokens else None
+    return _told(scale, tokens, plan.guess) if tokens else None
+
+
+def _told(scale: Scale, tokens: int, guess: int) -> Scale:
+    """The scale by which an uncorrected guess comes to the tokens that the provider itself named."""
+    return replace(scale, ratio=min(max(tokens / guess, LOWEST), MOST_OFF))

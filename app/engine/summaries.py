@@ -109,7 +109,6 @@ class Summaries:
         self._running: dict[tuple[Session, bytes], asyncio.Task[Found]] = {}
         self._failures: OrderedDict[Session, int] = OrderedDict()
         self._useless: OrderedDict[str, int] = OrderedDict()
-        self.retention: OrderedDict[str, float] = OrderedDict()
 
     async def filled(self, session: Session, made: Planned, need: Need, credential: Credential) -> Found:
         """What is known after the need was filled, by address; nothing if it could not be. Never raises.
@@ -241,13 +240,6 @@ class Summaries:
         if len(self._useless) > MOST_REMEMBERED:
             self._useless.popitem(last=False)
 
-    def note_score(self, served: str, score: float) -> None:
-        """Note what share a model's first answer kept by itself: a running mean per served model."""
-        before = self.retention.pop(served, score)
-        self.retention[served] = before + 0.1 * (score - before)
-        if len(self.retention) > MOST_REMEMBERED:
-            self.retention.popitem(last=False)
-
 
 class _Maker:
     """Makes one fold: asks, checks, asks once more for what is missing, carries the rest word for word.
@@ -285,7 +277,6 @@ class _Maker:
             return
         text = answer.text
         first = verdict(self._judged, self._task.words(text), self._task.facts)
-        self._summaries.note_score(answer.served or self._candidate.model, first.score)
         if first.score < self._least:
             text = await self._once_more(text, first.score, first.missing)
         self.fold = self._finished(text, first.kept)
