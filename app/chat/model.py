@@ -185,7 +185,13 @@ class Chat(msgspec.Struct, frozen=True):
         messages: everything after them. A later system message stays where it was said.
         stream: whether the client wants the answer piece by piece; `framing` says in which form.
         include_usage: whether its stream should report token usage, in formats where that must be asked for.
-        after: the provider's handle to continue from, when only what is new is sent.
+        after: the provider's handle to continue from: then only the messages from `since` on are sent.
+        since: how many messages the provider holds under `after`. They stand in `messages` all the same: tool results
+            behind them are matched to the calls in them.
+        store: whether the provider may keep this turn; None: nobody said.
+        resume: the provider's token for the rest of an answer that it paused.
+        continues: the id that a client continues from which sends only what is new (a response or an interaction).
+        conversation: the id of the conversation that such a client adds to.
         native: the client's own body as bytes, for the same format out.
         options: the body's `foldline` object, which never reaches a provider.
         rest: top-level fields that are not modelled, by the client's spelling; they survive on the same wire.
@@ -201,6 +207,11 @@ class Chat(msgspec.Struct, frozen=True):
     include_usage: bool = False
     framing: Literal["sse", "array"] = "sse"
     after: str = ""
+    since: int = 0
+    store: bool | None = None
+    resume: str = ""
+    continues: str = ""
+    conversation: str = ""
     native: Native | None = None
     options: Mapping[str, Any] = {}
     rest: Mapping[str, Any] = {}

@@ -245,7 +245,7 @@ class Turn:
 
     def stamp(self) -> Stamp:
         """The identity of an answer that we write ourselves."""
-        return Stamp("chatcmpl-" + self.id.rpartition("-")[2], int(self.engine.clock()))
+        return Stamp(self.id.rpartition("-")[2], int(self.engine.clock()))
 
     def headers(self, sent_tokens: int = 0) -> dict[str, str]:
         """Foldline's response headers."""

@@ -61,7 +61,8 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class Stamp(msgspec.Struct, frozen=True):
-    """Identity of an answer that we write ourselves: an id of ours, and Unix seconds."""
+    """Identity of an answer that we write ourselves: an id of ours (a writer puts its format's prefix before it), and
+    Unix seconds."""
 
     id: str
     created: int
@@ -80,6 +81,14 @@ class Reader(Protocol):
 
     def sealed(self) -> bytes:
         """What the provider said in this answer that a client may drop, for Wire.restore; empty if there is nothing."""
+        ...
+
+    def handle(self) -> str:
+        """The provider's id to continue from; empty if it keeps nothing of this answer."""
+        ...
+
+    def onward(self, chat: Chat) -> Chat | None:
+        """The request for the rest of an answer to `chat` that ended as `paused`; None if there is none to be had."""
         ...
 
 

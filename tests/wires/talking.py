@@ -16,7 +16,7 @@ from app.wires.openai_chat import OPENAI_CHAT
 from app.wires.wire import Inbound, Outbound, Stamp, Target, Wire
 
 Json = dict[str, Any]
-STAMP = Stamp("chatcmpl-1", 1_790_000_000)
+STAMP = Stamp("1", 1_790_000_000)
 WIRES: dict[str, Wire] = {"openai": OPENAI_CHAT, "gemini": GEMINI}
 PAIRS = [(client, upstream) for client in WIRES for upstream in WIRES]
 TARGETS = {"openai": Target("openai", "gpt-x"), "gemini": Target("gemini", "gemini-3-flash-preview")}

@@ -26,6 +26,7 @@ from app.chat.events import (
 from app.chat.model import Chat, Native, Part, Text, Thinking, ToolCall
 from app.errors import UpstreamError
 from app.wires.envelope import as_text, encode
+from app.wires.forgetful import Forgetful
 from app.wires.gemini.decode import part as decode_part
 from app.wires.gemini.errors import stream_failure
 from app.wires.gemini.names import FINISH_IN, NAME, reverse
@@ -181,7 +182,7 @@ class _Answer:
         return b"[" + b",".join(self._kept) + b"]"
 
 
-class StreamReader:
+class StreamReader(Forgetful):
     """Reads a stream of server-sent events."""
 
     def __init__(self, chat: Chat, new_id: Callable[[], str]) -> None:
@@ -230,7 +231,7 @@ class StreamReader:
         return self._answer.sealed()
 
 
-class AnswerReader:
+class AnswerReader(Forgetful):
     """Reads an answer in one piece: one object, or the JSON array that a stream without alt=sse is."""
 
     def __init__(self, chat: Chat, new_id: Callable[[], str]) -> None:

@@ -25,6 +25,7 @@ from app.chat.events import (
 from app.chat.model import Chat, Native, ToolCall
 from app.errors import UpstreamError
 from app.wires.envelope import as_object, as_text, encode
+from app.wires.forgetful import Forgetful
 from app.wires.openai_chat.errors import stream_failure
 from app.wires.openai_chat.names import FINISH_IN, MESSAGE_EXTRAS, NAME, reverse
 from app.wires.sse import Frames, TooLargeError
@@ -210,7 +211,7 @@ class _Answer:
         return encode({"message": self._extras, "calls": calls})
 
 
-class ChunkReader:
+class ChunkReader(Forgetful):
     """Reads a stream of chunks."""
 
     __slots__ = ("_answer", "_done", "_frames")
@@ -264,7 +265,7 @@ class ChunkReader:
         return self._answer.sealed()
 
 
-class CompletionReader:
+class CompletionReader(Forgetful):
     """Reads an answer in one piece."""
 
     __slots__ = ("_answer", "_data")

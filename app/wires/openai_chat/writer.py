@@ -62,7 +62,7 @@ class ChunkWriter:
     def _start(self, model: str) -> bytes:
         if self._head:
             return b""
-        stamp = encode({"id": self._stamp.id, "object": "chat.completion.chunk", "created": self._stamp.created})
+        stamp = encode({"id": "chatcmpl-" + self._stamp.id, "object": "chat.completion.chunk", "created": self._stamp.created})
         self._head = b"data: " + stamp[:-1] + b',"model":' + encode(model or self._chat.model) + b',"choices":'
         return self._delta(b'{"role":"assistant","content":""}')
 
@@ -124,7 +124,7 @@ class CompletionWriter(WholeWriter):
         finish = FINISH_OUT[reply.finished.reason] if reply.finished else "stop"
         return encode(
             {
-                "id": self._stamp.id,
+                "id": "chatcmpl-" + self._stamp.id,
                 "object": "chat.completion",
                 "created": self._stamp.created,
                 "model": reply.model or self._chat.model,
