@@ -9,12 +9,16 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import BaseRoute, Route
 
+from app.simulator.chains import Chains
 from app.simulator.delivery import Closing
 from app.simulator.desk import Counter, Desk
 from app.simulator.gemini.count import CountTokens
 from app.simulator.gemini.generate import Generate
+from app.simulator.gemini.interactions import Interactions
+from app.simulator.gemini.interactions_kept import CancelInteraction, DeleteInteraction, GetInteraction
 from app.simulator.gemini.models import GeminiModels
 from app.simulator.journal import Journal
+from app.simulator.keeping import KeepingCounter
 from app.simulator.models import EitherModels, Nowhere
 from app.simulator.openai.chat import ChatCompletions
 from app.simulator.openai.input_tokens import InputTokens
@@ -30,6 +34,7 @@ def create_simulator(
     journal: Journal | None = None,
     script: Script | None = None,
     clock: Callable[[], int] = lambda: FIXED_TIME,
+    chains: Chains | None = None,
 ) -> Starlette:
     """A strict, deterministic stand-in for the providers.
 
@@ -37,16 +42,20 @@ def create_simulator(
         journal: where requests are noted; without one nothing is kept.
         script: prescribed answers; without one the simulated model answers by itself.
         clock: seconds since 1970, for `created` and `createTime`.
+        chains: the answers that can be asked for and continued; without them new ones, on the same clock.
 
     Returns:
-        The app. Its `state` holds `journal`, `script` and `closing` (set it to end all open answers).
+        The app. Its `state` holds `journal`, `script`, `chains` and `closing` (set it to end all open answers).
     """
     desk = Desk(
         journal=Journal(0) if journal is None else journal,
         script=Script() if script is None else script,
         closing=Closing(),
     )
-    app = Starlette(routes=[*_openai(desk, clock), *_gemini(desk, clock), *_others(desk)])
+    chains = Chains(clock) if chains is None else chains
+    kept = _interactions(desk, chains)
+    app = Starlette(routes=[*_openai(desk, clock), *_gemini(desk, clock), *kept, *_others(desk)])
+    app.state.chains = chains
     app.state.journal, app.state.script, app.state.closing = desk.journal, desk.script, desk.closing
     return app
 
@@ -76,6 +85,22 @@ def _gemini(desk: Desk, clock: Callable[[], int]) -> list[BaseRoute]:
             Route(f"/{version}/models", models, methods=["GET"]),
             Route(f"/{version}/models/{{model:path}}", models, methods=["GET"]),
         ]
+    return routes
+
+
+def _interactions(desk: Desk, chains: Chains) -> list[BaseRoute]:
+    create = KeepingCounter(desk, Interactions(chains))
+    get, cancel = Counter(desk, GetInteraction(chains)), Counter(desk, CancelInteraction(chains))
+    delete = Counter(desk, DeleteInteraction(chains))
+    routes: list[BaseRoute] = []
+    for version in GEMINI_VERSIONS:
+        for root in (f"/{version}", f"/{version}/projects/{{project}}/locations/{{location}}"):
+            routes += [
+                Route(f"{root}/interactions", create, methods=["POST"]),
+                Route(f"{root}/interactions/{{id}}", get, methods=["GET"]),
+                Route(f"{root}/interactions/{{id}}", delete, methods=["DELETE"]),
+                Route(f"{root}/interactions/{{id}}/cancel", cancel, methods=["POST"]),
+            ]
     return routes
 
 

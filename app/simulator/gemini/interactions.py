@@ -1,0 +1,303 @@
+"""POST /{version}/interactions: the request joined to its chain, and the answer kept for the next one."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from app.simulator import billing, chain_orders, directives
+from app.simulator.billing import Bill
+from app.simulator.chains import DAY, ChainLostError, Chains, Turn
+from app.simulator.directives import Directives
+from app.simulator.estimate import tokens, tokens_of
+from app.simulator.gemini import interactions_replies as replies
+from app.simulator.gemini import interactions_tokens
+from app.simulator.gemini.interactions_order import check_order, check_thoughts
+from app.simulator.gemini.interactions_problems import (
+    END,
+    FREE,
+    error_body,
+    error_event,
+    lost,
+    owner,
+    problem,
+    refused,
+)
+from app.simulator.gemini.interactions_replies import Saying
+from app.simulator.gemini.interactions_rules import checked
+from app.simulator.gemini.interactions_steps import STEPS, steps_of
+from app.simulator.gemini.interactions_talk import said_in, system, talk_of
+from app.simulator.gemini.interactions_tokens import Stop
+from app.simulator.gemini.models import Model
+from app.simulator.mind.answers import orders_of, think
+from app.simulator.mind.talk import Answer, Talk
+from app.simulator.reply import RefusalError, Reply, encoded, json_reply
+from app.simulator.script import data_of
+from app.simulator.shapes import Json, as_object, as_text, digest, is_object, objects
+
+if TYPE_CHECKING:
+    from app.simulator.desk import Asked
+
+RETENTION = 55 * DAY  # Google's for paid projects
+FREE_RETENTION = DAY
+_OVERLOADED = error_body(503, "The model is overloaded. Please try again later.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Joined:
+    """A request with all that its chain holds."""
+
+    owner: str
+    body: Json
+    model: Model
+    line: tuple[Turn, ...]
+    new: tuple[Json, ...]
+    stop: Stop | None
+
+    @property
+    def inherited(self) -> tuple[Json, ...]:
+        """The steps that the provider holds."""
+        return tuple(step for turn in self.line for step in (*turn.given, *turn.made))
+
+    @property
+    def asked_for(self) -> tuple[Json, ...]:
+        """The steps that are answered: where an answer goes on, those before its first portion."""
+        if self.stop is None or self.new:
+            return (*self.inherited, *self.new)
+        line = list(self.line)
+        asked: tuple[Json, ...] = ()
+        while line and not asked:
+            asked = line.pop().given
+        return (*(step for turn in line for step in (*turn.given, *turn.made)), *asked)
+
+
+class Interactions:
+    """Google's Interactions, whole or streamed.
+
+    Args:
+        chains: where answers are kept.
+    """
+
+    def __init__(self, chains: Chains) -> None:
+        self._chains = chains
+        self._open: tuple[_Joined, Saying, Directives] | None = None  # between answer and settle, which no await parts
+
+    def answer(self, asked: Asked) -> Reply:
+        """The model's answer; RefusalError if the request breaks one of Google's rules, or its chain is lost."""
+        self._open = None
+        joined = self._joined(asked)
+        talk = talk_of(joined.body, joined.asked_for, joined.model)
+        orders, about_chain = orders_of(talk), chain_orders.read(talk)
+        streams = self.streams(asked)
+        status = orders.number("fail") or (503 if "error" in orders and not streams else None)
+        if status:
+            return problem(status, retry_seconds=orders.number("retry") or 7)
+        saying = self._saying(joined, talk, orders, about_chain, asked)
+        self._open = joined, saying, about_chain
+        if joined.body.get("background") and not streams:
+            return json_reply(_running(replies.resource(saying)))
+        return directives.shaped(self._said(saying, streams=streams), orders, self._error(streams=streams))
+
+    def settle(self, asked: Asked, reply: Reply, *, scripted: bool) -> None:
+        """Note what the answer cost, and keep it unless the request says otherwise."""
+        opened, self._open = self._open, None
+        if not scripted and opened is not None:
+            joined, saying, about_chain = opened
+            self._chains.bill(saying.bill)
+            if saying.stored:
+                turn = self._turn(joined, saying)
+                self._chains.keep(turn)
+                if joined.body.get("background") and not self.streams(asked):
+                    self._chains.hold(turn.owner, turn.id, 1)
+                chain_orders.obey(about_chain, self._chains, turn.owner, turn.id)
+        elif scripted and reply.status == 200:
+            self._keep_prescribed(asked, reply, opened)
+
+    def refusal(self, status: int, message: str, asked: Asked) -> Reply:
+        """An error in Google's words."""
+        del asked
+        return problem(status, message)
+
+    def streams(self, asked: Asked) -> bool:
+        """The body alone decides."""
+        return as_object(asked.body).get("stream") is True
+
+    def speak(self, answer: Answer, asked: Asked) -> Reply:
+        """Say an answer that somebody else thought of."""
+        body = as_object(asked.body)
+        if self._open is None:
+            identity = self._identity(asked, "")
+            stored = body.get("store") is not False
+            saying = Saying(answer, body, identity, stored, Directives({}), Bill(identity, 20), False, self._now())
+        else:
+            saying = dataclasses.replace(self._open[1], answer=answer, orders=Directives({}), token="")
+        return self._said(saying, streams=self.streams(asked))
+
+    def as_stream(self, body: Json, asked: Asked) -> Reply:
+        """An interaction as the events of its stream."""
+        del asked
+        return replies.streamed(replies.events_of(body, Directives({})))
+
+    def as_whole(self, events: list[Json]) -> Json:
+        """The events of a stream as one interaction."""
+        return replies.merged(events)
+
+    def _joined(self, asked: Asked) -> _Joined:
+        whose = owner(asked)
+        if not is_object(asked.body):
+            raise refused("The body must be a JSON object.")
+        body = asked.body
+        model = checked(body, asked.path.strip("/").partition("/")[0])
+        token = as_text(body.get("continuation_token"))
+        stop = interactions_tokens.read(token) if token else None
+        if "input" not in body and stop is None:
+            raise refused("input: is required.")
+        new = steps_of(body["input"]) if "input" in body else ()
+        previous = as_text(body.get("previous_interaction_id"))
+        if stop is not None and ((previous != stop.of or new) if stop.of else not new):
+            raise refused("continuation_token: is not valid for this request.")
+        line = self._line(whose, previous)
+        joined = _Joined(whose, body, model, line, new, stop)
+        if stop is None or new:
+            check_order(joined.inherited, new)
+            check_thoughts(new)
+        return joined
+
+    def _line(self, whose: str, previous: str) -> tuple[Turn, ...]:
+        try:
+            line = self._chains.line(whose, previous) if previous else ()
+        except ChainLostError as error:
+            raise lost(error) from None
+        if line and line[-1].status in ("failed", "cancelled"):
+            raise refused(f"previous_interaction_id: the interaction {previous} has {line[-1].status}.")
+        return line
+
+    def _saying(self, joined: _Joined, talk: Talk, orders: Directives, about_chain: Directives, asked: Asked) -> Saying:
+        body = joined.body
+        identity = self._identity(asked, joined.owner)
+        stored = body.get("store") is not False
+        answer = think(chain_orders.without(talk), orders)
+        answer, token = _portion(answer, joined.stop, about_chain.number("continue"), identity if stored else "")
+        config = as_object(body.get("generation_config"))
+        return Saying(
+            answer=answer,
+            body=body,
+            identity=identity,
+            stored=stored,
+            orders=orders,
+            bill=self._bill(joined, answer, identity),
+            shows_thoughts=config.get("thinking_summaries") == "auto",
+            created=self._now(),
+            token=token,
+        )
+
+    def _bill(self, joined: _Joined, answer: Answer, identity: str) -> Bill:
+        before = billing.read(system(joined.body)) + tokens_of(joined.body.get("tools"))
+        said = said_in((*joined.inherited, *joined.new))
+        kept = billing.read(said_in(joined.inherited))
+        count = before + billing.read(said)
+        if count > joined.model.window:
+            limit = f"the maximum number of tokens allowed ({joined.model.window})"
+            raise refused(f"The input token count ({count}) exceeds {limit}.")
+        same_ground = bool(joined.line) and joined.line[-1].ground == _ground(joined.body)
+        return Bill(
+            id=identity,
+            input=count,
+            cached=billing.cached(before + kept) if same_ground else 0,
+            media=billing.media(said),
+            output=billing.spoken(answer),
+            thought=tokens(answer.reasoning),
+        )
+
+    def _turn(self, joined: _Joined, saying: Saying) -> Turn:
+        whole = replies.resource(saying)
+        return Turn(
+            id=saying.identity,
+            owner=joined.owner,
+            parent=as_text(joined.body.get("previous_interaction_id")),
+            given=joined.new,
+            made=tuple(objects(whole.get("steps"))),
+            status=saying.status,
+            expires=self._expiry(joined.owner),
+            answer=whole,
+            events=replies.events_of(whole, saying.orders),
+            ground=_ground(joined.body),
+        )
+
+    def _keep_prescribed(self, asked: Asked, reply: Reply, opened: tuple[_Joined, Saying, Directives] | None) -> None:
+        """Keep what a script said, under the id that it has there."""
+        streams = self.streams(asked)
+        try:
+            text = b"".join(reply.pieces).decode()
+            said = replies.merged(data_of(text.split("\n\n"))) if streams else as_object(json.loads(text))
+        except ValueError:  # packed, or broken on purpose: nobody can continue from it
+            return
+        body = as_object(asked.body)
+        if opened is not None:
+            self._chains.bill(dataclasses.replace(opened[1].bill, id=as_text(said.get("id"))))
+        if body.get("store") is False or not as_text(said.get("id")) or not as_text(said.get("status")):
+            return
+        whose = owner(asked)
+        self._chains.keep(
+            Turn(
+                id=as_text(said["id"]),
+                owner=whose,
+                parent=as_text(body.get("previous_interaction_id")),
+                given=opened[0].new if opened is not None else _given_anyhow(body),
+                made=tuple(step for step in objects(said.get("steps")) if step.get("type") in STEPS),
+                status=as_text(said["status"]),
+                expires=self._expiry(whose),
+                answer=said,
+                events=reply.pieces if streams else replies.events_of(said, Directives({})),
+                ground=_ground(body),
+            )
+        )
+
+    def _said(self, saying: Saying, *, streams: bool) -> Reply:
+        whole = replies.resource(saying)
+        return replies.streamed(replies.events_of(whole, saying.orders)) if streams else replies.whole(whole)
+
+    def _error(self, *, streams: bool) -> bytes:
+        return error_event(_OVERLOADED) + END if streams else encoded(_OVERLOADED)
+
+    def _identity(self, asked: Asked, whose: str) -> str:
+        return "v1_" + self._chains.minted(digest(asked.seed, whose))
+
+    def _expiry(self, whose: str) -> int:
+        return self._chains.now + (FREE_RETENTION if whose.startswith(FREE) else RETENTION)
+
+    def _now(self) -> str:
+        return datetime.fromtimestamp(self._chains.now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _portion(answer: Answer, stop: Stop | None, words: int | None, identity: str) -> tuple[Answer, str]:
+    """The part of the answer that is said now, and the token with which it goes on; empty if this is all."""
+    if stop is None and not words:
+        return answer, ""
+    at = stop or Stop(0, words or 1, "")
+    text = at.portion(answer.text)
+    end = at.at + len(text)
+    token = Stop(end, at.words, identity).token() if end < len(answer.text) else ""
+    reasoning = answer.reasoning if stop is None else ""
+    return dataclasses.replace(answer, text=text, reasoning=reasoning, cut=answer.cut and not token), token
+
+
+def _ground(body: Json) -> str:
+    return digest([body.get(name) for name in ("model", "agent", "system_instruction", "tools")])
+
+
+def _running(whole: Json) -> Json:
+    """The interaction as it is said while it runs in the background."""
+    kept = {key: value for key, value in whole.items() if key not in ("steps", "usage", "errors", "continuation_token")}
+    return kept | {"status": "in_progress"}
+
+
+def _given_anyhow(body: Json) -> tuple[Json, ...]:
+    """The input of a request that a script answers although it breaks a rule; nothing if it cannot be read."""
+    try:
+        return steps_of(body.get("input"))
+    except RefusalError:
+        return ()
