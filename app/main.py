@@ -24,7 +24,7 @@ from app.upstreams.gemini import gemini, vertex
 from app.upstreams.limits import Limits
 from app.upstreams.openai import openai
 from app.upstreams.transport import AiohttpTransport, Timeouts
-from app.upstreams.upstream import Upstream
+from app.upstreams.upstream import Spoken, Upstream
 from app.web import chat, health, memory, models, plans, sessions
 from app.web.admin import Admin
 from app.web.exchange import Door
@@ -124,22 +124,28 @@ async def upstreams_of(settings: Settings, stack: contextlib.AsyncExitStack) -> 
             from app.simulator.running import running_simulator
 
             url = (await stack.enter_async_context(running_simulator())).url
-        return {"openai": openai("openai", f"{url}/v1", DEMO_KEY), "gemini": gemini("gemini", url, DEMO_KEY)}
+        return {
+            "openai": openai("openai", f"{url}/v1", DEMO_KEY),
+            "gemini": gemini("gemini", url, DEMO_KEY),
+        }
     found: dict[str, Upstream] = {}
     for name, described in settings.every_upstream.items():
         key = described.api_key.get_secret_value() if described.api_key else ""
         match described.kind:
             case "openai":
-                found[name] = openai(name, described.base_url, key)
+                found[name] = openai(name, described.base_url, key, _spoken(described))
             case "gemini" if described.vertex_project:
-                found[name] = vertex(
-                    name, described.vertex_project, described.vertex_location or "global", _own(described)
-                )
+                where = described.vertex_project, described.vertex_location or "global"
+                found[name] = vertex(name, *where, _own(described), _spoken(described))
             case "gemini":
-                found[name] = gemini(name, described.base_url, key)
+                found[name] = gemini(name, described.base_url, key, _spoken(described))
             case "anthropic":  # its wire is not in this release
                 continue
     return found
+
+
+def _spoken(described: Any) -> Spoken:
+    return Spoken(described.api, described.only, described.retention)
 
 
 def _own(described: Any) -> str:
@@ -159,7 +165,7 @@ def policy_numbers(settings: Settings) -> dict[str, Any]:
     """The policy numbers that somebody set; the others depend on the request's profile."""
     from app.context.policy import NUMBERS
 
-    said = (*NUMBERS, "profile", "summary_model", "summary_when")
+    said = (*NUMBERS, "profile", "summary_model", "summary_when", "chain")
     names = [name for name in said if name in settings.model_fields_set]
     return {name: value for name in names if (value := getattr(settings, name)) is not None}
 

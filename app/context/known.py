@@ -28,6 +28,8 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
         estimated_tokens: what we took the prompt of that turn for; 0 if nobody counted.
         setup: digest of system prompt and tools at that turn: they stand outside the address.
         folded: the fold line of that turn (an address), empty if nothing was folded.
+        front: digest of what stood before and in place of the oldest messages (see chaining.py), empty if nothing did.
+        passed: further ids that the provider gave on the way to this answer, and keeps until they are deleted.
         fold: at the address of a fold (see folds.py): the fold itself. At a turn that left messages out: that fold.
         at: Unix seconds when it was written.
     """
@@ -45,6 +47,8 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
     estimated_tokens: int = 0
     setup: bytes = b""
     folded: bytes = b""
+    front: bytes = b""
+    passed: tuple[str, ...] = ()
     fold: Fold | None = None
     at: float = 0
 
@@ -74,6 +78,28 @@ class Scale(msgspec.Struct, frozen=True):
     tails: list[int] = msgspec.field(default_factory=list[int])
 
 
+class Chains(msgspec.Struct, frozen=True):
+    """How the upstream that a chat goes to keeps conversations.
+
+    Args:
+        upstream, model: where it goes. family: whose tokenizer that is.
+        across_models: a chain may be gone on with by another of its models.
+        cached_price: of a token that its prompt cache holds, as a share of another.
+        cache_seconds: how long that cache may be trusted to hold a prompt.
+    """
+
+    upstream: str
+    model: str
+    family: Family = "other"
+    across_models: bool = False
+    cached_price: float = 1.0
+    cache_seconds: float = 0
+
+    def fits(self, checkpoint: Checkpoint) -> bool:
+        """Whether what the checkpoint's handle stands for can be gone on with."""
+        return checkpoint.upstream == self.upstream and (self.across_models or checkpoint.model == self.model)
+
+
 class Known(msgspec.Struct, frozen=True):
     """All that a plan may know. Time is passed in, so that the same inputs give the same plan.
 
@@ -85,6 +111,8 @@ class Known(msgspec.Struct, frozen=True):
         bypassed: why the store could not be asked ('' if it was): the turn then goes on without state.
         scale: what tokens are counted by; None: the request is so small that nothing need be counted.
         waits: what the plan urgently needs can still be made, so that the plan need not do without.
+        chains: how the upstream keeps conversations; None: it keeps none.
+        lost: handles that the provider has just said it does not know.
         overflowed: the provider has just refused this very chat as too long.
     """
 
@@ -96,6 +124,8 @@ class Known(msgspec.Struct, frozen=True):
     scale: Scale | None = None
     waits: bool = True
     overflowed: bool = False
+    chains: Chains | None = None
+    lost: frozenset[str] = frozenset()
 
     def deepest(self) -> int:
         """How many messages the longest known prefix has; 0 if none is known."""

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from app.chat.model import Chat, Loss
+from app.chat.model import Chat, Loss, Message
 from app.context.folds import Fold
 from app.context.known import Known
 from app.context.policy import Policy
@@ -64,6 +64,8 @@ class Draft(msgspec.Struct, frozen=True):
         tokens: of the whole prompt under that fold, estimated and corrected; 0 if nobody counted.
         guess: the same before correction, 0 if it rests on what a provider reported.
         refusal: why the chat cannot be sent at all; empty if it can.
+        said: the client's messages as they came, one for each address; steps leave them alone.
+        front: digest of what stands before and in place of the oldest messages (chaining.py).
     """
 
     chat: Chat
@@ -74,6 +76,8 @@ class Draft(msgspec.Struct, frozen=True):
     tokens: int = 0
     guess: int = 0
     refusal: str = ""
+    said: tuple[Message, ...] = ()
+    front: bytes = b""
 
     def decided(self, decision: Decision, chat: Chat | None = None) -> Draft:
         """The draft after one more decision, with the chat as that decision leaves it."""
@@ -107,6 +111,7 @@ class Plan(msgspec.Struct, frozen=True):
     tokens: int = 0
     guess: int = 0
     refusal: str = ""
+    front: bytes = b""
 
 
 Step: TypeAlias = Callable[[Draft, Known, Policy], Draft]
@@ -114,7 +119,7 @@ Step: TypeAlias = Callable[[Draft, Known, Policy], Draft]
 
 def plan(chat: Chat, known: Known, policy: Policy, steps: tuple[Step, ...]) -> Plan:
     """Run the steps in order. With `off` in the policy the chat goes out as it came."""
-    draft = Draft(chat)
+    draft = Draft(chat, said=chat.messages)
     if not policy.off:
         for step in steps:
             draft = step(draft, known, policy)
@@ -127,4 +132,5 @@ def plan(chat: Chat, known: Known, policy: Policy, steps: tuple[Step, ...]) -> P
         draft.tokens,
         draft.guess,
         draft.refusal,
+        draft.front,
     )

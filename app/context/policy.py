@@ -41,7 +41,7 @@ NUMBERS = (
     "summary_tokens",
     "min_retention",
 )
-_ANY = frozenset((*NUMBERS, "summary_model", "summary_when", "off"))
+_ANY = frozenset((*NUMBERS, "summary_model", "summary_when", "chain", "off"))
 PER_REQUEST = frozenset((*NUMBERS, "session", "profile", "chain", "off", "memory"))
 AGENT_MOST = 100_000
 AGENT_SHARE = 0.6
@@ -84,7 +84,7 @@ def policy_of(
     values |= {name: _number(name, request[name]) for name in NUMBERS if name in request}
     if "fold_at_tokens" in values and "fold_to_tokens" not in values:
         values["fold_to_tokens"] = values["fold_at_tokens"] // 2
-    if (chain := request.get("chain", "auto")) not in ("auto", "never"):
+    if (chain := request.get("chain", values.pop("chain", "auto"))) not in ("auto", "never"):
         raise ClientError('foldline.chain must be "auto" or "never".', param="foldline.chain")
     if not isinstance(off := request.get("off", values.pop("off", False)), bool):
         raise ClientError("foldline.off must be true or false.", param="foldline.off")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from app.context.carry import carry
+from app.context.chaining import chain
 from app.context.memory import remind
 from app.context.mending import mend
 from app.context.plan import Step
@@ -10,7 +11,7 @@ from app.context.summary import fold
 from app.context.thinking import unbind
 from app.context.trimming import trim
 
-STEPS: tuple[Step, ...] = (fold, trim, carry, unbind, mend, remind)
+STEPS: tuple[Step, ...] = (fold, trim, carry, unbind, mend, remind, chain)
 
 RESUMING: tuple[Step, ...] = (fold, carry, remind)
 """Of a request that resumes an answer by the provider's token: that holds only for the contents that the provider got

@@ -12,9 +12,10 @@ import msgspec
 from msgspec.structs import replace
 
 from app.chat.address import setup
+from app.chat.family import family_of
 from app.chat.model import Chat, Loss
 from app.context.folds import fold_address, fold_ends
-from app.context.known import Checkpoint, Known
+from app.context.known import Chains, Checkpoint, Known
 from app.context.plan import Decision, Need, Plan, Step, plan
 from app.context.policy import Policy, policy_of
 from app.context.steps import RESUMING
@@ -109,22 +110,26 @@ class Planned(msgspec.Struct, frozen=True):
         """Planned anew with more checkpoints."""
         return self.again(replace(self.known, checkpoints={**self.known.checkpoints, **found}))
 
+    def without(self, handle: str) -> Planned:
+        """Planned anew, knowing that the provider no longer has this handle."""
+        return self.again(replace(self.known, lost=self.known.lost | {handle}))
+
     def final(self) -> Planned:
         """Planned anew, to do without what could not be made."""
         return self.again(replace(self.known, waits=False))
 
 
 async def planned(
-    rules: Rules, recall: Recall, session: Session, chat: Chat, addresses: tuple[bytes, ...], size: int
+    rules: Rules, recall: Recall, session: Session, chat: Chat, addresses: tuple[bytes, ...], size: int, wire: str
 ) -> Planned:
     """The plan for `chat`, whose messages end at `addresses`.
 
     Args:
-        size: bytes of the client's request.
+        size: bytes of the client's request. wire: the format that it came in.
 
     Raises ClientError for a model or an option that is not known.
     """
-    candidates, route_policy = rules.routes.pick(chat.model)
+    candidates, route_policy = rules.routes.pick(chat.model, wire)
     window = rules.counting.window(candidates[0])
     policy = policy_of(rules.policy, route_policy, chat.options, agent=bool(chat.tools), window=window)
     resumed = bool(RESUMED & chat.rest.keys())
@@ -135,12 +140,34 @@ async def planned(
     asked = asked_for(chat, addresses, folds=scale is not None)
     recalled = await recall(session, asked)
     known = Known(
-        addresses, recalled.checkpoints, recalled.memory, rules.clock(), recalled.bypassed, scale, waits=not resumed
+        addresses,
+        recalled.checkpoints,
+        recalled.memory,
+        rules.clock(),
+        recalled.bypassed,
+        scale,
+        waits=not resumed,
+        chains=_chains(candidates[0]),
     )
     steps = RESUMING if resumed else rules.steps
     made = plan(chat, known, policy, steps)
     by_message = {} if policy.off or resumed else _by_message(chat, known)
     return Planned(chat, candidates, policy, known, made, by_message, steps)
+
+
+def _chains(candidate: Candidate) -> Chains | None:
+    """How the upstream keeps conversations, as a plan needs to know it."""
+    keeps = candidate.upstream.keeps
+    if keeps is None:
+        return None
+    return Chains(
+        candidate.upstream.name,
+        candidate.model,
+        family_of(candidate.model),
+        keeps.across_models,
+        keeps.cached_price,
+        keeps.cache_seconds,
+    )
 
 
 def worth_counting(policy: Policy, size: int, window: int) -> bool:

@@ -12,7 +12,7 @@ from app.chat.size import rough
 from app.context.memory import merged, patch_of, within_limit
 from app.context.preview import Asked, Preview
 from app.engine.planning import Planned, Recall, Rules, planned, with_sending
-from app.engine.restoring import restored
+from app.engine.restoring import for_candidate, restored
 from app.engine.sending import refuse_losses
 from app.engine.sessions import said_id, session_of
 from app.errors import ClientError
@@ -70,9 +70,10 @@ async def preview(
     form, chat = _read(body, model)
     marks = addresses(chat.messages, tenant)
     session = session_of(chat, headers, marks, tenant)
-    made = await planned(rules, _with_told_memory(recall or _nothing, chat), session, chat, marks, len(body))
+    asks = _with_told_memory(recall or _nothing, chat)
+    made = await planned(rules, asks, session, chat, marks, len(body), form.wire.name)
     candidate = made.candidates[0]
-    whole, put_back = restored(made.plan.chat, made.checkpoints, candidate)
+    whole, put_back = restored(for_candidate(made.plan.chat, True), made.checkpoints, candidate)
     outbound, refused = _encoded(whole, made, rules.strict)
     refused = made.plan.refusal or refused
     received = rough(body)

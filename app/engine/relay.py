@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from app.chat.events import Event, Failed
+from app.chat.events import Event, Failed, Finished
+from app.chat.model import Chat
 from app.chat.reply import Reply
+from app.engine.hops import MOST_HOPS, Hops
 from app.engine.sending import Sent
 from app.engine.whole_events import WholeEvents
 from app.errors import ProxyError, UpstreamError
@@ -26,13 +28,21 @@ EVENT_STREAM = "text/event-stream"
 
 
 class Relay:
-    """One answer on its way. `unusable` says that the model's output was of no use and asking again may help."""
+    """One answer on its way.
+
+    Args (fields to read):
+        unusable: the model's output was of no use, and asking again may help.
+        gave: bytes of the answer went out to the client.
+        hops: what came before, where the provider paused its answer and was asked for the rest.
+    """
 
     def __init__(self, turn: Turn, sent: Sent) -> None:
         self.turn = turn
         self.sent = sent
         self.reply = Reply()
         self.unusable = False
+        self.gave = False
+        self.hops = Hops()
         self._client = turn.request.wire
         upstream = sent.candidate.upstream
         self._same = upstream.wire.name == self._client.name
@@ -66,7 +76,7 @@ class Relay:
         events = WholeEvents()
         async for data in self.sent.answer.chunks():
             self._take(self.reader.feed(data))
-            if self.reply.failed and not (self.turn.out.started and self._said_itself()):
+            if self.reply.failed and self._is_ours_to_say():
                 self._broke()
             if whole := events.feed(data):
                 await self._pass(whole)
@@ -85,6 +95,7 @@ class Relay:
             await self._remember()
         if not self.turn.out.started:
             await self.turn.begin(self._type, self._headers())
+        self.gave = True
         await self.turn.out.send(data)
 
     async def _end_passing(self, rest: bytes) -> None:
@@ -99,9 +110,14 @@ class Relay:
 
     async def _translate(self) -> None:
         out, writer = self.turn.out, self.turn.writer
-        async for data in self.sent.answer.chunks():
-            await self._write(self.reader.feed(data))
-        await self._write(self.reader.close())
+        await self._read_through()
+        while (onward := self._rest_of()) is not None:
+            self.hops.add(self.reader, self.reply)
+            self.sent.answer.close()
+            self.sent = self.turn.sent = await self.turn.onward(onward, self.sent.candidate)
+            streamed = self.sent.answer.headers.get("content-type", "").startswith(EVENT_STREAM)
+            self.reader = self.sent.candidate.upstream.wire.reader(self.sent.chat, streamed, self.turn.engine.new_id)
+            await self._read_through()
         await self._remember()
         last = writer.close()
         if not self.turn.chat.stream:
@@ -112,15 +128,31 @@ class Relay:
         await out.send(last)
         await out.end()
 
+    async def _read_through(self) -> None:
+        async for data in self.sent.answer.chunks():
+            await self._write(self.reader.feed(data))
+        await self._write(self.reader.close())
+
+    def _rest_of(self) -> Chat | None:
+        """The request for the rest of an answer that its provider paused. A client of the same format asks itself."""
+        finished = self.reply.finished
+        if self._same or finished is None or finished.reason != "paused" or self.hops.count >= MOST_HOPS:
+            return None
+        return self.reader.onward(self.sent.chat)
+
     async def _write(self, events: list[Event]) -> None:
+        events = self.hops.behind(events)
         if not events:
             return
         self._take(events)
         if self.reply.failed:
             self._broke()
+        if self._rest_of() is not None:
+            events = [event for event in events if not isinstance(event, Finished)]
         if data := b"".join(map(self.turn.writer.write, events)):
             if not self.turn.out.started:
                 await self.turn.begin(self.turn.writer.content_type, self._headers())
+            self.gave = True
             await self.turn.out.send(data)
 
     def broken(self, error: ProxyError) -> bytes:
@@ -135,6 +167,11 @@ class Relay:
     def _take(self, events: list[Event]) -> None:
         for event in events:
             self.reply.add(event)
+
+    def _is_ours_to_say(self) -> bool:
+        """Whether an error in the stream is not simply passed on: nothing went out, or it is not in the client's words,
+        or the chat may be sent again as the provider lost its chain."""
+        return not (self.turn.out.started and self._said_itself()) or (bool(self.sent.chat.after) and not self.gave)
 
     def _said_itself(self) -> bool:
         """Whether the provider's own error event went through to a client of the same format: no second one then."""
@@ -154,6 +191,11 @@ class Relay:
 
     def _headers(self) -> dict[str, str]:
         return returned(self.sent.answer.headers, self._same)
+
+    @property
+    def sealed(self) -> bytes:
+        """What the provider said that a client may drop, over all hops; for Wire.restore."""
+        return self.hops.sealed(self.reader.sealed())
 
     def _counted(self) -> int:
         """Prompt tokens as the provider counted them, 0 if it did not."""

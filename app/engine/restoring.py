@@ -15,6 +15,18 @@ from app.context.known import Checkpoint
 from app.engine.routing import Candidate
 
 
+def for_candidate(chat: Chat, holds: bool) -> Chat:
+    """The chat for an upstream: whole, or, if it `holds` the chain, from the assistant turn on that is continued."""
+    if not chat.after:
+        return chat
+    if not holds:
+        return msgspec.structs.replace(chat, after="", since=0)
+    start = chat.since - 1
+    while start > 0 and chat.messages[start - 1].role == "assistant":
+        start -= 1
+    return msgspec.structs.replace(chat, messages=chat.messages[start:], since=chat.since - start)
+
+
 def restored(chat: Chat, checkpoints: Mapping[int, Checkpoint], candidate: Candidate) -> tuple[Chat, int]:
     """The chat with its assistant turns as `candidate` itself wrote them, and how many that were.
 
@@ -44,7 +56,10 @@ def restored(chat: Chat, checkpoints: Mapping[int, Checkpoint], candidate: Candi
         count += 1
         del messages[len(messages) - pieces :]
         messages.append(back)
-    return (msgspec.structs.replace(chat, messages=tuple(messages)) if count else chat), count
+    if not count:
+        return chat, 0
+    since = chat.since and chat.since - (len(chat.messages) - len(messages))  # turns were only joined in front of it
+    return msgspec.structs.replace(chat, messages=tuple(messages), since=since), count
 
 
 def _whole_turn(before: list[Message], message: Message) -> tuple[Message, int]:

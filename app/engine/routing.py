@@ -36,16 +36,19 @@ class Routes:
         self._routes = tuple(routes)
         self.upstreams = dict(upstreams)
 
-    def pick(self, model: str) -> tuple[list[Candidate], Mapping[str, Any]]:
-        """The candidates in order, and the route's own policy numbers. Raises ClientError if no route takes it."""
+    def pick(self, model: str, wire: str = "") -> tuple[list[Candidate], Mapping[str, Any]]:
+        """The candidates in order, and the route's own policy numbers. Raises ClientError if no route takes it.
+
+        `wire` is the client's format: an upstream that speaks it beside its usual one is spoken to in it.
+        """
         route = self._find(model)
         if route is None:
             raise ClientError(f"No route takes the model {model!r}.", kind="model_not_found", param="model")
-        candidates = [Candidate(self.upstreams[route.upstream], route.model or model)]
+        candidates = [Candidate(self.upstreams[route.upstream].speaking(wire), route.model or model)]
         for fallback in route.fallbacks:
             other = self._find(fallback)
             if other is not None:
-                candidates.append(Candidate(self.upstreams[other.upstream], other.model or fallback))
+                candidates.append(Candidate(self.upstreams[other.upstream].speaking(wire), other.model or fallback))
         return candidates, route.policy
 
     @property

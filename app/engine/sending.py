@@ -10,7 +10,7 @@ import msgspec
 
 from app.chat.model import Chat, Loss
 from app.context.known import Checkpoint
-from app.engine.restoring import restored
+from app.engine.restoring import for_candidate, restored
 from app.engine.routing import Candidate
 from app.errors import ClientError, UpstreamError
 from app.upstreams.headers import forwarded
@@ -74,11 +74,16 @@ class Sender:
         """The first candidate that begins to answer. Raises the last one's error."""
         for candidate in candidates[:-1]:
             try:
-                return await self._try(chat, candidate, checkpoints, strict)
+                return await self._try(for_candidate(chat, candidate is candidates[0]), candidate, checkpoints, strict)
             except UpstreamError as error:
                 if error.kind not in FALLS_BACK:
                     raise
-        return await self._try(chat, candidates[-1], checkpoints, strict)
+        last = candidates[-1]
+        return await self._try(for_candidate(chat, last is candidates[0]), last, checkpoints, strict)
+
+    async def onward(self, chat: Chat, candidate: Candidate, strict: bool) -> Sent:
+        """The rest of an answer that the provider paused; `chat` is what its reader gave. Raises UpstreamError."""
+        return await self._try(chat, candidate, {}, strict)
 
     async def _try(self, chat: Chat, candidate: Candidate, checkpoints: Mapping[int, Checkpoint], strict: bool) -> Sent:
         self.last = candidate

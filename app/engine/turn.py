@@ -22,6 +22,7 @@ from app.engine.engine import Engine
 from app.engine.memo import Seen, goes_on
 from app.engine.planning import Planned, planned, with_sending
 from app.engine.relay import Relay
+from app.engine.routing import Candidate
 from app.engine.sending import Sender, Sent
 from app.engine.sessions import session_of
 from app.engine.sticky import told
@@ -32,6 +33,7 @@ from app.state.keys import Session
 from app.state.store import Recalled
 from app.upstreams.upstream import Credential
 from app.wires.envelope import encode as to_json
+from app.wires.lost import is_lost
 from app.wires.wire import Inbound, Stamp, Wire, Writer
 
 LOG = logging.getLogger(__name__)
@@ -137,7 +139,9 @@ class Turn:
         headers = dict(request.headers)
         self.session = session_of(chat, headers, addresses, request.tenant)
         self.id = f"t-{self.session.tenant}{self.session.root}-{engine.new_id()}"
-        made = self._take(await planned(engine, self._recall, self.session, chat, addresses, len(request.inbound.body)))
+        size = len(request.inbound.body)
+        made = await planned(engine, self._recall, self.session, chat, addresses, size, request.wire.name)
+        self._take(made)
         if chat.stream and chat.framing == "sse":
             self.out.quiet(self.writer.keepalive, self._begin_early)
         if engine.exact_counts and near_a_threshold(made):
@@ -177,9 +181,13 @@ class Turn:
             except UpstreamError as error:
                 if self.sent is not None:
                     self.sent.answer.close()
-                if self._relay is not None and self.out.started:
+                if self._relay is not None and self._relay.gave:
                     raise
-                if error.kind == "too_long" and not healed and (shorter := await self._healed(made, error)) is not None:
+                if made.plan.chat.after and is_lost(error):
+                    made = self._take(made.without(made.plan.chat.after))
+                elif (
+                    error.kind == "too_long" and not healed and (shorter := await self._healed(made, error)) is not None
+                ):
                     made, healed = shorter, True
                 elif again and self._relay is not None and self._relay.unusable:
                     again -= 1
@@ -207,6 +215,10 @@ class Turn:
             self._take(made)
             return None
         return shorter
+
+    async def onward(self, chat: Chat, candidate: Candidate) -> Sent:
+        """Ask for the rest of an answer that the provider paused."""
+        return await self._sender.onward(chat, candidate, self.engine.strict)
 
     def _fill_behind(self, made: Planned) -> None:
         """What the next turns will need is made while nobody waits for it."""
@@ -315,7 +327,8 @@ class Turn:
         if self.known.bypassed:  # one deadline a turn: a store that did not answer before is not waited for again
             return
         usage, plan = reply.usage, self.plan
-        if usage is not None:
+        keeps, handle = sent.candidate.upstream.keeps, relay.reader.handle()
+        if usage is not None and not sent.chat.after and not relay.hops.count:
             self.engine.counting.learn(sent.candidate, plan.guess, usage.input)
         checkpoint = Checkpoint(
             address=self._chain.copy().extend(reply.message),
@@ -323,22 +336,32 @@ class Turn:
             model=sent.candidate.model,
             served=reply.model,
             wire=sent.candidate.upstream.wire.name,
-            sealed=relay.reader.sealed(),
+            sealed=relay.sealed,
+            handle=handle if keeps is not None else "",
+            expires=self.engine.clock() + keeps.seconds if keeps is not None and handle else 0,
             input_tokens=usage.input if usage else 0,
             output_tokens=usage.output if usage else 0,
             estimated_tokens=plan.tokens,
             setup=self.known.scale.setup if self.known.scale else setup(self.chat.system, self.chat.tools),
             folded=plan.fold.upto if plan.fold else b"",
+            front=plan.front,
+            passed=tuple(relay.hops.handles),
             fold=plan.fold if plan.fold and plan.fold.drops else None,
             at=self.engine.clock(),
         )
         info = {"model": sent.candidate.model, "upstream": sent.candidate.upstream.name}
         skipped = await self.engine.store.remember(
-            self.session, [checkpoint], turn_id=self.id, turn=self.record(), info=info
+            self.session, [checkpoint, *self._lost()], turn_id=self.id, turn=self.record(), info=info
         )
         if skipped and not self.known.bypassed:
             known = self.known
             self.known = Known(known.addresses, known.checkpoints, known.memory, known.now, skipped)
+
+    def _lost(self) -> list[Checkpoint]:
+        """The checkpoints whose handles the provider no longer knows, without them."""
+        lost = self.known.lost
+        held = self.known.checkpoints.values() if lost else ()
+        return [replace(each, handle="", expires=0) for each in held if each.handle in lost]
 
     async def _note_failure(self) -> None:
         """A turn that failed can be looked up too; only its record is kept, behind the answer, and no checkpoint."""

@@ -6,12 +6,13 @@ import base64
 import binascii
 import ipaddress
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from app.settings.tables import KINDS, OWN_ADDRESS, Kind, Route, Upstream, UpstreamTable
+from app.settings.tables import KINDS, OWN_ADDRESS, Api, Kind, Route, Upstream, UpstreamTable
 from app.settings.units import did_you_mean, listed
 
 if TYPE_CHECKING:
@@ -87,12 +88,39 @@ def _upstream(settings: Settings, name: str, table: UpstreamTable | None) -> Ups
         name=name,
         kind=kind,
         base_url=given or (table and _cloud_address(table)) or OWN_ADDRESS[kind],
-        api="messages" if kind == "anthropic" else settings.openai_api if kind == "openai" else settings.gemini_api,
+        api=_api(settings, kind, own, table),
+        only=bool(table and table.api) or (own and f"{kind}_api" in settings.model_fields_set),
+        retention=(table and table.retention) or _RETENTION[kind](settings),
         api_key=key,
         vertex_project=table.vertex_project if table else None,
         vertex_location=table.vertex_location if table else None,
         configured=bool(table or given or key),
     )
+
+
+_APIS: dict[Kind, tuple[Api, ...]] = {
+    "gemini": ("interactions", "generate"),
+    "openai": ("chat", "responses"),
+    "anthropic": ("messages",),
+}
+_RETENTION: dict[Kind, Callable[[Settings], float]] = {
+    "gemini": lambda settings: settings.gemini_retention,
+    "openai": lambda settings: settings.openai_retention,
+    "anthropic": lambda settings: 0,
+}
+
+
+def _api(settings: Settings, kind: Kind, own: bool, table: UpstreamTable | None) -> Api:
+    """The API that is spoken there. Vertex AI is spoken to by generateContent, and a further server that is merely
+    OpenAI-compatible by Chat Completions, unless somebody says otherwise."""
+    if table and table.api:
+        return table.api
+    if kind == "gemini":
+        said = own and "gemini_api" in settings.model_fields_set
+        return "generate" if table and table.vertex_project and not said else settings.gemini_api
+    if kind == "openai":
+        return settings.openai_api if own else "chat"
+    return "messages"
 
 
 def _cloud_address(table: UpstreamTable) -> str:
@@ -116,12 +144,10 @@ def start_refusal(settings: Settings) -> str:
     """The first contradiction among settings that are each right on their own."""
     upstreams = every_upstream(settings)
     store = settings.redis_url.get_secret_value()
-    for name, value, served in (
-        ("GEMINI_API", settings.gemini_api, "generate"),
-        ("OPENAI_API", settings.openai_api, "chat"),
-    ):
-        if value != served:
-            return f"{name}={value} is not in this release: set {name}={served}, or leave it unset."
+    for name, upstream in upstreams.items():
+        if upstream.api not in _APIS[upstream.kind]:
+            apis = " or ".join(_APIS[upstream.kind])
+            return f"upstreams.{name}.api is {upstream.api}, which {upstream.kind} does not have: make it {apis}."
     for number, route in enumerate(settings.routes, 1):
         if route.upstream not in upstreams:
             mend = did_you_mean(route.upstream, [*upstreams])

@@ -11,6 +11,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from app.settings import checks
 from app.settings.tables import (
     Budget,
+    Lifetime,
     Messages,
     Route,
     Rows,
@@ -58,7 +59,6 @@ Port = Annotated[int, BeforeValidator(whole(0, 65535))]
 Workers = Annotated[int, BeforeValidator(whole(1, 256))]
 Duration = Annotated[float, BeforeValidator(duration())]
 Wait = Annotated[float, BeforeValidator(duration(0, 3600))]
-Lifetime = Annotated[float, BeforeValidator(duration(60, 10 * 366 * 86400))]
 Size = Annotated[int, BeforeValidator(size())]
 
 
@@ -117,10 +117,22 @@ class Settings(BaseSettings):
         default=False, description="Lets a server that holds provider keys listen beyond loopback without API_KEYS."
     )
     gemini_api: Annotated[Literal["interactions", "generate"], BeforeValidator(choice("interactions", "generate"))] = (
-        Field(default="generate", description="The Gemini API that is spoken upstream: generate, in this release.")
+        Field(
+            default="interactions",
+            description="The Gemini API that is spoken upstream; unset, generateContent clients still get their own.",
+        )
     )
     openai_api: Annotated[Literal["chat", "responses"], BeforeValidator(choice("chat", "responses"))] = Field(
-        default="chat", description="The OpenAI API that is spoken upstream: chat, in this release."
+        default="chat",
+        description="The OpenAI API that is spoken upstream; unset, Responses clients of OpenAI itself get their own.",
+    )
+    gemini_retention: Lifetime = Field(
+        default=86400.0,
+        description="How long Gemini keeps an interaction for sure: 1d on its free tier, 55d when paid.",
+    )
+    openai_retention: Lifetime = Field(default=30 * 86400.0, description="How long OpenAI keeps a response for sure.")
+    chain: Annotated[Literal["auto", "never"], BeforeValidator(choice("auto", "never"))] = Field(
+        default="auto", description="Whether what a provider keeps is gone on from; never also forbids it to keep any."
     )
     profile: Annotated[Literal["auto", "chat", "agent"], BeforeValidator(choice("auto", "chat", "agent"))] = Field(
         default="auto", description="Which defaults a request gets; auto means agent if it carries tools, else chat."

@@ -6,9 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 
-from app.settings.units import address, choice, share, switch, whole
+from app.settings.units import address, choice, duration, share, switch, whole
 
 Kind = Literal["gemini", "openai", "anthropic"]
+Api = Literal["interactions", "generate", "chat", "responses", "messages"]
 KINDS: tuple[Kind, ...] = ("gemini", "openai", "anthropic")
 OWN_ADDRESS: dict[Kind, str] = {
     "gemini": "https://generativelanguage.googleapis.com",
@@ -29,6 +30,7 @@ Messages = Annotated[int, BeforeValidator(whole(1, 10_000))]
 Rows = Annotated[int, BeforeValidator(whole(1, 10_000))]
 """A number of rows, at least 1."""
 
+Lifetime = Annotated[float, BeforeValidator(duration(60, 10 * 366 * 86400))]
 Share = Annotated[float, BeforeValidator(share)]
 Url = Annotated[str, BeforeValidator(address)]
 Switch = Annotated[bool, BeforeValidator(switch)]
@@ -47,7 +49,7 @@ POLICY = (
 )
 """The policy numbers: they have a setting each, a route may override them, and so may a request."""
 
-WORDS = ("summary_model", "summary_when")
+WORDS = ("summary_model", "summary_when", "chain")
 """What a route may say beside the numbers."""
 
 
@@ -76,6 +78,7 @@ class Route(Table):
     min_retention: Share | None = None
     summary_model: str | None = None
     summary_when: Annotated[Literal["behind", "before"] | None, BeforeValidator(choice("behind", "before"))] = None
+    chain: Annotated[Literal["auto", "never"] | None, BeforeValidator(choice("auto", "never"))] = None
     off: Switch = Field(default=False, description="true: chats of these models pass through untouched")
 
     @property
@@ -92,6 +95,10 @@ class UpstreamTable(Table):
     base_url: Url | None = Field(default=None, description="where it serves; by default the provider's own address")
     api_key_env: str | None = Field(default=None, description="the environment variable that holds its key")
     api_key: SecretStr | None = Field(default=None, description="the key itself; api_key_env keeps it out of the file")
+    api: Annotated[Api | None, BeforeValidator(choice("interactions", "generate", "chat", "responses", "messages"))] = (
+        Field(default=None, description="which of the kind's APIs: interactions or generate, chat or responses")
+    )
+    retention: Lifetime | None = Field(default=None, description="how long it keeps a conversation for sure")
     vertex_project: str | None = Field(
         default=None, description="gemini only: the cloud project, to sign in to Vertex AI"
     )
@@ -104,13 +111,16 @@ class Upstream(Table):
     """An upstream as settings describe it: a table, or one of the three that always exist.
 
     `configured` tells whether the operator gave it a key, an address or a cloud project. Without a key of its own the
-    client's key is passed on. `api` is the API spoken there where the provider has two.
+    client's key is passed on. `api` is the API spoken there where the provider has two; `only` tells that somebody
+    chose it, so that no client is served in the other. `retention` (seconds) is how long it keeps conversations.
     """
 
     name: str
     kind: Kind
     base_url: str
-    api: Literal["interactions", "generate", "chat", "responses", "messages"]
+    api: Api
+    only: bool = False
+    retention: float = 0
     api_key: SecretStr | None = None
     vertex_project: str | None = None
     vertex_location: str | None = None

@@ -31,6 +31,38 @@ class Signer(Protocol):
     def __call__(self, credential: Credential) -> Mapping[str, str] | Awaitable[Mapping[str, str]]: ...
 
 
+class Keeps(msgspec.Struct, frozen=True):
+    """How a provider keeps conversations on its side.
+
+    Args:
+        path: below the base URL, where what it keeps is read and deleted by id.
+        seconds: how long it keeps an answer for sure.
+        across_models: a chain may be gone on with by another of its models.
+        cached_price: of an input token that its prompt cache holds, as a share of another.
+        cache_seconds: how long that cache may be trusted to hold a prompt.
+    """
+
+    path: str
+    seconds: float
+    across_models: bool = False
+    cached_price: float = 0.1
+    cache_seconds: float = 300
+
+
+class Spoken(msgspec.Struct, frozen=True):
+    """How an upstream is spoken to.
+
+    Args:
+        api: which of its APIs: interactions, generate, chat, responses; empty: its usual one.
+        only: nobody is served in another one.
+        retention: seconds that it keeps a conversation for sure; 0: as it says itself.
+    """
+
+    api: str = ""
+    only: bool = False
+    retention: float = 0
+
+
 class Upstream(msgspec.Struct, frozen=True):
     """One provider, as configured.
 
@@ -42,6 +74,9 @@ class Upstream(msgspec.Struct, frozen=True):
         sign: gives the authorising headers.
         keyed: whether we hold a key for it (otherwise the client's own is passed on).
         own: the provider's own service, not a compatible server.
+        keeps: how it keeps conversations; None: it keeps none, or is spoken to in a format that cannot say so.
+        native: other formats that it speaks, by name, each as an upstream of the same name: a client of such a format
+            is served in it, so that nothing of what it says is lost.
         small: the model that writes summaries here unless another is pinned; empty: the one that the chat is for.
     """
 
@@ -53,6 +88,12 @@ class Upstream(msgspec.Struct, frozen=True):
     keyed: bool = False
     own: bool = True
     small: str = ""
+    keeps: Keeps | None = None
+    native: Mapping[str, Upstream] = {}
+
+    def speaking(self, wire: str) -> Upstream:
+        """The upstream as a client of this format is best served by it."""
+        return self.native.get(wire, self)
 
     def target(self, model: str) -> Target:
         """What encoding needs to know to ask for `model` here."""

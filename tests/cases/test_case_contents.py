@@ -54,7 +54,7 @@ async def test_a_chat_of_nothing_but_a_system_message_is_refused_in_words_before
     heard = await ask(http, chat({"role": "system", "content": "LAW-4: be kind."}))
 
     assert (heard.status, heard.body["error"]["param"]) == (400, "messages")
-    assert len(sim.journal) == 0
+    assert sim.journal.calls() == []
 
 
 async def test_empty_and_null_contents_never_become_turns_without_parts(http: httpx2.AsyncClient, sim: Running) -> None:

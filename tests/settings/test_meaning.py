@@ -21,7 +21,7 @@ def test_three_upstreams_exist_without_being_configured() -> None:
         "openai": "https://api.openai.com/v1",
         "anthropic": "https://api.anthropic.com",
     }
-    assert [upstream.api for upstream in upstreams.values()] == ["generate", "chat", "messages"]
+    assert [upstream.api for upstream in upstreams.values()] == ["interactions", "chat", "messages"]
     assert not any(upstream.configured or upstream.holds_key for upstream in upstreams.values())
 
 
@@ -87,8 +87,8 @@ def test_provider_keys_are_not_lent_to_the_world(host: str) -> None:
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"gemini_api": "interactions"}, "GEMINI_API=generate"),
-        ({"openai_api": "responses"}, "OPENAI_API=chat"),
+        ({"upstreams": {"local": {"kind": "openai", "api": "interactions"}}}, "make it chat or responses"),
+        ({"upstreams": {"gemini": {"kind": "gemini", "api": "chat"}}}, "make it interactions or generate"),
         ({"workers": 2, "redis_url": "memory://"}, "WORKERS"),
         ({"fold_at_tokens": 100, "fold_to_tokens": 100}, "FOLD_TO_TOKENS"),
         ({"routes": [{"match": "*", "upstream": "opnai"}]}, r"did you mean openai\?"),

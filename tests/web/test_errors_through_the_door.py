@@ -172,7 +172,7 @@ async def test_a_request_that_cannot_be_read_is_a_400_that_says_what_to_change(
     assert answer.status_code == 400
     assert answer.json()["error"]["type"] == "invalid_request_error"
     assert about in answer.text
-    assert len(sim.journal) == 0
+    assert sim.journal.calls() == []
 
 
 @pytest.mark.parametrize(

@@ -160,7 +160,7 @@ async def test_what_is_no_object_is_refused_before_anything_is_sent(
     answer = await _say(http, _body(model, memory=memory))
     assert answer.status_code == 400
     assert answer.json()["error"]["param"] == "foldline.memory"
-    assert len(sim.journal) == 0
+    assert sim.journal.calls() == []
 
 
 async def test_each_request_begins_with_the_one_before_it_while_memory_stays_the_same(
@@ -287,7 +287,7 @@ async def test_memory_that_grows_past_its_limit_is_a_413_in_the_chats_dialect_an
     assert answer.status_code == 413
     assert "32768 bytes a session" in answer.json()["error"]["message"]
     assert list((await http.get(_at())).json()) == ["a"]
-    assert len(sim.journal) == 0
+    assert sim.journal.calls() == []
 
 
 # ---- whose memory
@@ -382,7 +382,7 @@ async def test_when_the_store_is_away_only_what_needs_it_is_refused(
             contents = {"contents": [{"parts": [{"text": ASK}]}], "foldline": {"memory": {"b": 2}}}
             dialect = await http.post(f"/v1beta/models/{GEMINI}:generateContent", json=contents)
             assert (dialect.status_code, dialect.json()["error"]["status"]) == (503, "UNAVAILABLE")
-            assert len(sim.journal) == 0
+            assert sim.journal.calls() == []
 
             nothing: tuple[Json | None, ...] = (None, {})
             for memory in nothing:  # the turn goes on without state

@@ -43,7 +43,7 @@ async def planned(http: httpx2.AsyncClient, body: Body, model: str = "", **heade
 async def test_a_turn_does_what_its_plan_says(http: httpx2.AsyncClient, sim: Running, name: str) -> None:
     model, body = TURNS[name]
     plan = await planned(http, body, model)
-    assert len(sim.journal) == 0
+    assert sim.journal.calls() == []
     sim.script([gemini_said({"text": "ahoy"}) if (model or body["model"]) == GEMINI else {"text": "ahoy"}])
     path = f"/v1beta/models/{model}:generateContent" if model else "/v1/chat/completions"
     answer = await http.post(path, json=body)
@@ -80,7 +80,7 @@ async def test_what_would_be_put_back_and_how_far_the_chat_is_known_is_told(
     assert plan["known"] == {"messages": 3, "prefix": 2, "bypassed": None, "broke": None, "recalled": True}
     assert plan["messages"] == {"received": 3, "kept": 2, "others": 1}
     assert "c2lnMQ==" in json.dumps(plan["request"]["body"])
-    assert len(sim.journal) == 0
+    assert sim.journal.calls() == []
 
 
 async def test_where_a_history_was_edited_is_told(http: httpx2.AsyncClient) -> None:
@@ -154,7 +154,7 @@ async def test_strict_shows_what_would_be_refused(foldline: StartFoldline, sim: 
     assert plan["losses"][0]["field"] == "logit_bias"
     assert fine["refused"] is None
     assert fine["fallbacks"] == [{"name": "openai", "model": "gpt-4.1"}]
-    assert len(sim.journal) == 0
+    assert sim.journal.calls() == []
 
 
 REFUSED: list[tuple[bytes, int, str]] = [

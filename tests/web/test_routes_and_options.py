@@ -149,7 +149,7 @@ async def test_an_option_that_is_not_known_is_a_400_that_names_it(
         assert answer.status_code == 400
         assert about in answer.json()["error"]["message"]
     assert openai_said.json()["error"]["param"].startswith("foldline")
-    assert len(sim.journal) == 0
+    assert sim.journal.calls() == []
 
 
 async def test_off_sends_everything_else_as_it_is(http: httpx2.AsyncClient, sim: Running) -> None:

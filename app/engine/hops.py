@@ -1,0 +1,63 @@
+"""An answer in several hops: the provider paused it, and was asked for the rest, unseen by the client."""
+
+from __future__ import annotations
+
+from app.chat.events import Event, Started, ToolCallDelta, ToolCalled, Usage
+from app.chat.reply import Reply
+from app.wires.wire import Reader
+
+MOST_HOPS = 64
+"""Hops of one answer: beyond it the provider makes no progress."""
+
+
+class Hops:
+    """The hops that are over. What comes behind them goes on where they ended: indices and usage are running totals."""
+
+    __slots__ = ("_calls", "_sealed", "_spent", "count", "handles")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.handles: list[str] = []
+        self._sealed: list[bytes] = []
+        self._spent = Usage()
+        self._calls = 0
+
+    def add(self, reader: Reader, reply: Reply) -> None:
+        """One more hop is over."""
+        self.count += 1
+        self._calls = len(reply.calls)
+        self._spent = reply.usage or self._spent
+        reply.finished = None
+        if sealed := reader.sealed():
+            self._sealed.append(sealed)
+        if handle := reader.handle():
+            self.handles.append(handle)
+
+    def behind(self, events: list[Event]) -> list[Event]:
+        """The events of the hop that runs, as they stand in the whole answer."""
+        return [self._behind(event) for event in events if not isinstance(event, Started)] if self.count else events
+
+    def _behind(self, event: Event) -> Event:
+        match event:
+            case ToolCallDelta():
+                return ToolCallDelta(event.index + self._calls, event.id, event.name, event.arguments)
+            case ToolCalled():
+                return ToolCalled(event.index + self._calls, event.call)
+            case Usage():
+                spent = self._spent
+                return Usage(
+                    event.input + spent.input,
+                    event.output + spent.output,
+                    event.cached + spent.cached,
+                    event.cache_written + spent.cache_written,
+                    event.reasoning + spent.reasoning,
+                )
+            case _:
+                return event
+
+    def sealed(self, last: bytes) -> bytes:
+        """What all hops sealed, `last` included, as one: each is a JSON array where answers come in hops."""
+        whole = [*self._sealed, last] if last else self._sealed
+        if len(whole) <= 1:
+            return whole[0] if whole else b""
+        return b"[" + b",".join(inner for each in whole if (inner := each[1:-1].strip())) + b"]"
