@@ -1,0 +1,134 @@
+"""Chat → a Responses request.
+
+A chat that came in this format goes out as its own bytes. Where something was changed, only that is rebuilt and spliced
+between the raw slices of the rest; messages from other formats are written anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from app.chat.model import Chat, Loss, Message, Text
+from app.wires.envelope import ANYTHING, as_list
+from app.wires.envelope import encode as to_json
+from app.wires.openai_responses.asked import Asked
+from app.wires.openai_responses.items import items
+from app.wires.openai_responses.names import NAME
+from app.wires.openai_responses.options import given
+from app.wires.openai_responses.settings import sampling, shared, tools
+from app.wires.wire import Outbound, Target
+
+PATH = "/responses"
+SAY_JSON = "Answer with JSON."
+OURS = ("foldline", "previous_response_id", "conversation")
+"""Fields that never go out as the client wrote them: ids in them are ours."""
+
+ENCRYPTED = "reasoning.encrypted_content"
+
+
+def encode(chat: Chat, target: Target) -> Outbound:
+    """The request body. Raises ClientError for content that this format cannot hold at all."""
+    losses: list[Loss] = []
+    asked = chat.native.body if chat.native and chat.native.wire == NAME else None
+    if not isinstance(asked, Asked):
+        body = _anew(chat, target, losses)
+        return Outbound(PATH, to_json(body), tuple(dict.fromkeys(losses)))
+    changes = _changes(chat, target, asked, losses)
+    if not (changes or asked.mended or any(given(asked.fields, name) for name in OURS) or "foldline" in asked.fields):
+        return Outbound(PATH, asked.raw, untouched=True)
+    fields: dict[str, Any] = {name: raw for name, raw in asked.fields.items() if name not in OURS}
+    for name, value in changes.items():
+        if value is None:
+            fields.pop(name, None)
+        else:
+            fields[name] = value
+    if "input" not in fields or asked.mended:  # read on from an earlier turn, an envelope has no slice of them all
+        fields["input"] = items(chat, losses)
+    return Outbound(PATH, to_json(fields), tuple(dict.fromkeys(losses)))
+
+
+def _changes(chat: Chat, target: Target, asked: Asked, losses: list[Loss]) -> dict[str, Any]:
+    """The root fields in which the chat no longer says what the client's body says; None for one to leave out."""
+    changes: dict[str, Any] = {}
+    if target.model != asked.model:
+        changes["model"] = target.model
+    if chat.after:
+        changes["previous_response_id"] = chat.after
+    if chat.store != asked.store:
+        changes["store"] = chat.store
+        if chat.store is False:
+            changes["include"] = _include(asked.fields)
+    if chat.stream != asked.stream:
+        changes["stream"] = chat.stream or None
+    if chat.system is not asked.system:
+        changes["instructions"] = _instructions(chat, losses) or None
+    if chat.messages is not asked.messages or chat.system is not asked.system or chat.after:
+        changes["input"] = items(chat, losses)
+    if chat.tools is not asked.tools and chat.tools != asked.tools:
+        changes["tools"] = tools(chat.tools, losses) or None
+    if chat.sampling is not asked.sampling and chat.sampling != asked.sampling:
+        before = sampling(msgspec.structs.replace(chat, sampling=asked.sampling), target, [])
+        after = sampling(chat, target, losses)
+        changes |= {
+            name: after.get(name) for name in before.keys() | after.keys() if before.get(name) != after.get(name)
+        }
+    return changes
+
+
+def _include(fields: Mapping[str, msgspec.Raw]) -> list[Any]:
+    said = as_list(ANYTHING.decode(fields["include"])) if "include" in fields else []
+    return said if ENCRYPTED in said else [*said, ENCRYPTED]
+
+
+def _anew(chat: Chat, target: Target, losses: list[Loss]) -> dict[str, Any]:
+    body: dict[str, Any] = {"model": target.model}
+    if instructions := _instructions(chat, losses):
+        body["instructions"] = instructions
+    body["input"] = items(chat, losses)
+    if chat.after:
+        body["previous_response_id"] = chat.after
+    if _must_say_json(chat):
+        body["input"].insert(0, {"role": "system", "content": SAY_JSON})
+        losses.append(Loss("response_format", "OpenAI's JSON mode wants the word in its input: a line was put first."))
+    body |= sampling(chat, target, losses)
+    if listed := tools(chat.tools, losses):
+        body["tools"] = listed
+    for name, value in shared(chat, losses).items():
+        if name == "text":
+            body["text"] = body.get("text", {}) | value
+        else:
+            body.setdefault(name, value)
+    if chat.store is not None:
+        body["store"] = chat.store
+    if body.get("store") is False or body.get("store") == msgspec.Raw(b"false"):
+        body["include"] = [ENCRYPTED]
+    if chat.stream:
+        body |= {"stream": True} | ({"stream_options": {"include_obfuscation": False}} if target.own else {})
+    return body
+
+
+def _instructions(chat: Chat, losses: list[Loss]) -> str:
+    """The leading system texts but those that stand in the input as items of their own. They are sent every time:
+    OpenAI inherits items only."""
+    texts: list[str] = []
+    for message in chat.system:
+        if not _is_item(message):
+            texts.append("".join(part.text for part in message.parts if isinstance(part, Text)))
+            if any(not isinstance(part, Text) for part in message.parts):
+                losses.append(Loss("system", "Instructions are text only: what is none was left out."))
+    return "\n\n".join(text for text in texts if text)
+
+
+def _is_item(message: Message) -> bool:
+    return message.native is not None and message.native.wire == NAME and bool(message.native.body)
+
+
+def _must_say_json(chat: Chat) -> bool:
+    """JSON mode without a schema is refused unless the input (not the instructions) says JSON somewhere. The line is
+    always put there, so that it does not come and go as the chat grows
+    (https://platform.openai.com/docs/guides/structured-outputs)."""
+    output = chat.sampling.output
+    return output is not None and output.schema is None
