@@ -77,12 +77,13 @@ def _whole(raw: bytes, mended: bool) -> Chat:
     said = root_fields(fields)
     got = _input(raw, fields, mended)
     system = [_instructions(said.instructions)] if said.instructions else []
-    start = next((i for i, message in enumerate(got.messages) if message.role != "system"), len(got.messages))
+    goes_on = bool(said.previous_response_id or said.conversation)  # then nothing in the input stands first
+    start = 0 if goes_on else _leading(got.messages)
     system += got.messages[:start]
     messages = tuple(got.messages[start:])
     if not messages and not _held(fields):
         raise ClientError("input is empty: send at least one message.", param="input")
-    head = got.head if len(messages) > 1 else None
+    head = got.head if len(messages) > 1 and not goes_on else None
     return _chat(raw, fields, said, tuple(system), messages, mended or got.ours, head, _no_tools(messages))
 
 
@@ -101,6 +102,11 @@ def _input(raw: bytes, fields: Mapping[str, msgspec.Raw], mended: bool) -> _Read
     messages = turns.read(slices)
     worth = len(messages) > 1 and turns.last == 1 and not turns.refers and not mended
     return _Read(messages, turns.ours, head_of(raw, listed, slices[-1], "input") if worth else None)
+
+
+def _leading(messages: Sequence[Message]) -> int:
+    """How many system messages stand first."""
+    return next((i for i, message in enumerate(messages) if message.role != "system"), len(messages))
 
 
 def _held(fields: Mapping[str, msgspec.Raw]) -> bool:
@@ -126,7 +132,9 @@ def _resumed(body: bytes, before: Chat | None) -> Chat | None:
         said = root_fields(rest.fields)
     except ClientError:  # reading it whole finds it again, and names its place
         return None
-    if turns.refers or (new[0].role == "assistant" and known and known[-1].role == "assistant"):
+    if said.previous_response_id or said.conversation or turns.refers:
+        return None  # then it means something else
+    if new[0].role == "assistant" and known and known[-1].role == "assistant":
         return None  # more of a turn that was read before
     first = (_instructions(said.instructions),) if said.instructions else ()
     system = envelope.system

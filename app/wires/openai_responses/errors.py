@@ -45,7 +45,7 @@ def error_object(error: ProxyError) -> dict[str, Any]:
 
 
 def failed_object(error: ProxyError) -> dict[str, Any]:
-    """The `error` of a failed response: it has two fields, and a rate limit has one code there."""
+    """The `error` of a failed response, which has two fields only."""
     code = error_object(error)["code"]
     return {"code": code or "server_error", "message": error.message}
 

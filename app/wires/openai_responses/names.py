@@ -11,7 +11,7 @@ from app.chat.model import Chat
 from app.wires.openai_chat.names import TOOL_ERROR, legal
 from app.wires.toolnames import changed
 
-__all__ = ["GIVEN", "NAME", "RESULTS", "TAG", "TOOL_ERROR", "is_given", "legal", "reverse", "sanitised"]
+__all__ = ["NAME", "RESULTS", "TAG", "TOOL_ERROR", "is_given", "legal", "reverse", "sanitised", "spaced", "spaces"]
 
 NAME = "openai_responses"
 
@@ -30,6 +30,24 @@ GIVEN = frozenset(
 )
 """Items that are no part of an assistant's turn. A reference and a compacted past are among them so that they count in
 a chat's address: two different ones are two different chats."""
+
+
+APART = "__"
+
+
+def spaced(namespace: str, name: str) -> str:
+    """The name of a tool in a namespace, where formats know none."""
+    return f"{namespace}{APART}{name}" if namespace else name
+
+
+def spaces(chat: Chat) -> Mapping[str, tuple[str, str]]:
+    """The tool as the chat names it → its namespace, and its name there."""
+    found: dict[str, tuple[str, str]] = {}
+    for tool in chat.tools:
+        if tool.native and tool.native.wire == NAME and tool.native.body.get("type") == "namespace":
+            namespace = str(tool.native.body.get("name") or "")
+            found[tool.name] = (namespace, tool.name.removeprefix(namespace + APART))
+    return found
 
 
 def is_given(kind: str) -> bool:

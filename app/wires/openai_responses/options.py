@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ import msgspec
 from app.chat.model import Native, OutputFormat, Reasoning, Sampling, Tool, ToolChoice
 from app.errors import ClientError
 from app.wires.envelope import as_list, as_object, as_text, read
-from app.wires.openai_responses.names import NAME
+from app.wires.openai_responses.names import NAME, spaced
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max", ""]
 
@@ -102,11 +102,23 @@ def _tool_list(raw: bytes) -> tuple[Tool, ...]:
     """Tools are the same on every turn of an agent, often 100 kB of them: read once."""
     if raw == b"null":
         return ()
-    return tuple(_tool(tool, f"tools[{i}]") for i, tool in enumerate(read(raw, TOOL_LIST, "tools")))
+    listed = read(raw, TOOL_LIST, "tools")
+    return tuple(tool for i, body in enumerate(listed) for tool in _tools_in(body, f"tools[{i}]"))
 
 
-def _tool(tool: dict[str, Any], where: str) -> Tool:
-    native = Native(NAME, tool)
+def _tools_in(body: dict[str, Any], where: str) -> Iterable[Tool]:
+    """The tool; of a namespace all its tools, which share the namespace as what the client wrote."""
+    native = Native(NAME, body)
+    namespace = as_text(body.get("name"))
+    inner = as_list(body.get("tools")) if body.get("type") == "namespace" and namespace else []
+    if not inner:
+        yield _tool(body, where, native)
+    for i, one in enumerate(inner):
+        tool = _tool(as_object(one), f"{where}.tools[{i}]", native)
+        yield msgspec.structs.replace(tool, name=spaced(namespace, tool.name))
+
+
+def _tool(tool: dict[str, Any], where: str, native: Native) -> Tool:
     kind = as_text(tool.get("type"))
     if not kind:
         raise ClientError(f'{where}.type is missing: say "function", or the tool that OpenAI runs.', param=where)

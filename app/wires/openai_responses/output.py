@@ -10,7 +10,7 @@ import msgspec
 from app.chat.events import Event, TextDelta, ThinkingDelta, ToolCallDelta, ToolCalled, Unknown
 from app.chat.model import Chat, Native, ToolCall
 from app.wires.envelope import as_text
-from app.wires.openai_responses.names import NAME, reverse
+from app.wires.openai_responses.names import NAME, reverse, spaced
 
 GROWS: dict[str, str] = {
     "output_text": "message",
@@ -36,6 +36,7 @@ class Item(msgspec.Struct):
     name: str | None = None
     arguments: str | None = None
     input: str | None = None
+    namespace: str | None = None
 
 
 ITEM = msgspec.json.Decoder(Item)
@@ -119,8 +120,7 @@ class Output:
                 return self._called(slot, item, native)
             case "custom_tool_call":
                 slot.call = self._numbered(slot)
-                name = as_text(item.name)
-                call = ToolCall(item.call_id or "", self._names.get(name, name), item.input or "", kind="custom")
+                call = ToolCall(item.call_id or "", self._name(item), item.input or "", kind="custom")
                 return [ToolCalled(slot.call, call)]
             case _:
                 return [Unknown(Native(NAME, raw))]
@@ -150,6 +150,11 @@ class Output:
             self._by_id.setdefault(identity, index)
         return slot
 
+    def _name(self, item: Item) -> str:
+        """The tool as the client calls it."""
+        name = item.name or ""
+        return self._names.get(name, spaced(item.namespace or "", name))
+
     def _numbered(self, slot: _Slot) -> int:
         if slot.call is None:
             slot.call = self.calls
@@ -160,7 +165,7 @@ class Output:
         """A function call whose name is known: with what came of its arguments before."""
         if item.type != "function_call" or slot.call is not None or not item.name:
             return []
-        slot.name = self._names.get(item.name, item.name)
+        slot.name = self._name(item)
         slot.call_id = item.call_id or item.id or ""
         if not slot.arguments:
             slot.arguments = item.arguments or ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.chat.events import FinishReason, Usage
@@ -116,13 +116,14 @@ def reasoning_item(identity: str, text: str, seal: str) -> Json:
     return {"id": identity, "type": "reasoning", "summary": summary, "encrypted_content": seal}
 
 
-def call_item(identity: str, status: str, call: ToolCall) -> Json:
-    """A call, as far as its arguments are known."""
-    if call.kind == "custom":
-        body = {"id": identity, "type": "custom_tool_call", "status": status, "call_id": call.id}
-        return body | {"name": call.name, "input": call.arguments}
-    body = {"id": identity, "type": "function_call", "status": status, "arguments": call.arguments}
-    return body | {"call_id": call.id, "name": call.name}
+def call_item(identity: str, status: str, call: ToolCall, names: Mapping[str, tuple[str, str]]) -> Json:
+    """A call, as far as its arguments are known. `names` tells which tools stand in a namespace (names.spaces)."""
+    custom = call.kind == "custom"
+    body: Json = {"id": identity, "type": "custom_tool_call" if custom else "function_call", "status": status}
+    body |= {"call_id": call.id, "name": call.name, "input" if custom else "arguments": call.arguments}
+    if spaced := names.get(call.name):
+        body |= {"namespace": spaced[0], "name": spaced[1]}
+    return body
 
 
 def tag(wire: str, signature: str = "") -> str:

@@ -104,7 +104,8 @@ def tools(offered: tuple[Tool, ...], losses: list[Loss]) -> list[Any]:
     written: list[Any] = []
     for tool in offered:
         if tool.native and tool.native.wire == NAME:
-            written.append(tool.native.body)
+            if not (written and written[-1] is tool.native.body):  # tools of one namespace share it
+                written.append(tool.native.body)
         elif tool.kind == "hosted":
             losses.append(Loss(f"tools.{tool.name}", "This tool runs only at its own provider."))
         elif tool.kind == "custom":

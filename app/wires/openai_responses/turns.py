@@ -12,7 +12,7 @@ import msgspec
 from app.chat.model import Media, Message, Native, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from app.errors import ClientError
 from app.wires.envelope import as_object, as_text, read
-from app.wires.openai_responses.names import NAME, TAG, TOOL_ERROR, is_given
+from app.wires.openai_responses.names import NAME, TAG, TOOL_ERROR, is_given, spaced
 
 
 class Kind(msgspec.Struct):
@@ -143,7 +143,8 @@ class Turns:
         arguments = (item.input or "") if custom else _arguments(item.arguments)
         native = Native(NAME, raw) if item.namespace is not None or item.caller is not None else None
         kind: Literal["function", "custom"] = "custom" if custom else "function"
-        self._say(raw, ToolCall(item.call_id, item.name, arguments, self._signature, kind, native))
+        name = spaced(as_text(item.namespace), item.name)
+        self._say(raw, ToolCall(item.call_id, name, arguments, self._signature, kind, native))
         self._signature = ""
 
     def _result(self, raw: msgspec.Raw, where: str) -> None:

@@ -15,6 +15,7 @@ from app.chat.model import Chat, ToolCall
 from app.errors import ProxyError
 from app.wires.envelope import encode
 from app.wires.openai_responses.errors import error_object, failed_object
+from app.wires.openai_responses.names import spaces
 from app.wires.openai_responses.response import (
     INCOMPLETE,
     Form,
@@ -53,6 +54,7 @@ class StreamWriter:
     def __init__(self, chat: Chat, stamp: Stamp) -> None:
         self._form = Form(chat, stamp)
         self._stamp = stamp
+        self._spaces = spaces(chat)
         self._custom = {tool.name for tool in chat.tools if tool.kind == "custom"}
         self._model = ""
         self._sequence = 0
@@ -128,12 +130,22 @@ class StreamWriter:
         index = len(self._output)
         item = _Open(kind, index, f"{PREFIXES[kind]}_{self._stamp.id}_{index}", call, wire, [])
         item.place = b',"item_id":' + encode(item.id) + b',"output_index":' + str(index).encode()
-        self._output[index] = body = _body(item, "in_progress")
+        self._output[index] = body = self._body(item, "in_progress")
         return item, self._start("") + self._event("response.output_item.added", {"output_index": index, "item": body})
 
     def _done(self, item: _Open, status: str, seal: str = "") -> bytes:
-        self._output[item.index] = body = _body(item, status, seal)
+        self._output[item.index] = body = self._body(item, status, seal)
         return self._event("response.output_item.done", {"output_index": item.index, "item": body})
+
+    def _body(self, item: _Open, status: str, signature: str = "") -> Json:
+        """The item as it stands."""
+        words = "".join(item.words)
+        if item.kind == "message":
+            return message_item(item.id, status, [] if status == "in_progress" else [text_part(words)])
+        if item.kind == "reasoning":
+            return reasoning_item(item.id, words, tag(item.wire, signature))
+        call = item.call or ToolCall("", "", "")
+        return call_item(item.id, status, ToolCall(call.id, call.name, words, kind=call.kind), self._spaces)
 
     def _at(self, item: _Open, **more: Any) -> Json:
         return {"item_id": item.id, "output_index": item.index, **more}
@@ -233,8 +245,7 @@ class StreamWriter:
         if item.kind == "custom":
             said = self._event("response.custom_tool_call_input.done", self._at(item, input=words))
         else:
-            name = item.call.name if item.call else ""
-            said = self._event("response.function_call_arguments.done", self._at(item, arguments=words, name=name))
+            said = self._event("response.function_call_arguments.done", self._at(item, arguments=words))
         return first + said + self._done(item, status)
 
 
@@ -244,17 +255,6 @@ SPOKEN = {
     "reasoning": (b"response.reasoning_summary_text.delta", b',"summary_index":0'),
 }
 """Kind of item → the type of its deltas, and what they all hold."""
-
-
-def _body(item: _Open, status: str, signature: str = "") -> Json:
-    """The item as it stands."""
-    words = "".join(item.words)
-    if item.kind == "message":
-        return message_item(item.id, status, [] if status == "in_progress" else [text_part(words)])
-    if item.kind == "reasoning":
-        return reasoning_item(item.id, words, tag(item.wire, signature))
-    call = item.call or ToolCall("", "", "")
-    return call_item(item.id, status, ToolCall(call.id, call.name, words, kind=call.kind))
 
 
 class AnswerWriter(WholeWriter):
@@ -282,6 +282,7 @@ class AnswerWriter(WholeWriter):
 
     def _items(self, status: str) -> list[Json]:
         reply, output = self._reply, list[Json]()
+        names = spaces(self._chat)
 
         def identity(kind: str) -> str:
             return f"{PREFIXES[kind]}_{self._stamp.id}_{len(output)}"
@@ -296,7 +297,7 @@ class AnswerWriter(WholeWriter):
                 output.append(reasoning_item(identity("reasoning"), "", seal))
             arguments = call.arguments if call.kind == "custom" else call.arguments or "{}"
             said = ToolCall(call.id or f"call_{self._stamp.id}_{index}", call.name, arguments, kind=call.kind)
-            output.append(call_item(identity(call.kind), "completed", said))
+            output.append(call_item(identity(call.kind), "completed", said, names))
         return output
 
     def fail(self, error: ProxyError) -> bytes:
