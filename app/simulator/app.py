@@ -9,6 +9,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import BaseRoute, Route
 
+from app.simulator.anthropic.catalogue import MessagesModels
+from app.simulator.anthropic.count import CountMessageTokens
+from app.simulator.anthropic.messages import Messages
 from app.simulator.chains import Chains
 from app.simulator.delivery import Closing
 from app.simulator.desk import Counter, Desk
@@ -20,9 +23,11 @@ from app.simulator.gemini.models import GeminiModels
 from app.simulator.journal import Journal
 from app.simulator.keeping import KeepingCounter
 from app.simulator.models import EitherModels, Nowhere
+from app.simulator.openai import conversations, responses_kept
 from app.simulator.openai.chat import ChatCompletions
 from app.simulator.openai.input_tokens import InputTokens
 from app.simulator.openai.models import OpenAIModels
+from app.simulator.openai.responses import Responses
 from app.simulator.script import Script
 
 FIXED_TIME = 1_790_000_000  # seconds since 1970: answers say the same time for ever, so that they can be compared
@@ -53,8 +58,10 @@ def create_simulator(
         closing=Closing(),
     )
     chains = Chains(clock) if chains is None else chains
-    kept = _interactions(desk, chains)
-    app = Starlette(routes=[*_openai(desk, clock), *_gemini(desk, clock), *kept, *_others(desk)])
+    kept = [*_responses(desk, chains), *_interactions(desk, chains)]
+    app = Starlette(
+        routes=[*_openai(desk, clock), *_gemini(desk, clock), *kept, *_anthropic(desk, clock), *_others(desk)]
+    )
     app.state.chains = chains
     app.state.journal, app.state.script, app.state.closing = desk.journal, desk.script, desk.closing
     return app
@@ -63,7 +70,7 @@ def create_simulator(
 def _openai(desk: Desk, clock: Callable[[], int]) -> list[BaseRoute]:
     completions = ChatCompletions(clock)
     chat = Counter(desk, completions, scripted=completions)
-    models = Counter(desk, EitherModels(OpenAIModels(clock), GeminiModels()))
+    models = Counter(desk, EitherModels(OpenAIModels(clock), GeminiModels(), MessagesModels()))
     return [
         Route("/v1/chat/completions", chat, methods=["POST"]),
         Route("/v1/responses/input_tokens", Counter(desk, InputTokens()), methods=["POST"]),
@@ -88,6 +95,30 @@ def _gemini(desk: Desk, clock: Callable[[], int]) -> list[BaseRoute]:
     return routes
 
 
+def _responses(desk: Desk, chains: Chains) -> list[BaseRoute]:
+    root, talks = "/v1/responses", "/v1/conversations"
+    return [
+        Route(root, KeepingCounter(desk, Responses(chains)), methods=["POST"]),
+        *(
+            Route(path, Counter(desk, service(chains)), methods=[method])
+            for method, path, service in (
+                ("GET", f"{root}/{{id}}", responses_kept.GetResponse),
+                ("DELETE", f"{root}/{{id}}", responses_kept.DeleteResponse),
+                ("POST", f"{root}/{{id}}/cancel", responses_kept.CancelResponse),
+                ("GET", f"{root}/{{id}}/input_items", responses_kept.InputItems),
+                ("POST", talks, conversations.CreateConversation),
+                ("GET", f"{talks}/{{id}}", conversations.GetConversation),
+                ("POST", f"{talks}/{{id}}", conversations.ChangeConversation),
+                ("DELETE", f"{talks}/{{id}}", conversations.DeleteConversation),
+                ("GET", f"{talks}/{{id}}/items", conversations.ConversationItems),
+                ("POST", f"{talks}/{{id}}/items", conversations.AddItems),
+                ("GET", f"{talks}/{{id}}/items/{{item}}", conversations.ConversationItems),
+                ("DELETE", f"{talks}/{{id}}/items/{{item}}", conversations.DeleteItem),
+            )
+        ),
+    ]
+
+
 def _interactions(desk: Desk, chains: Chains) -> list[BaseRoute]:
     create = KeepingCounter(desk, Interactions(chains))
     get, cancel = Counter(desk, GetInteraction(chains)), Counter(desk, CancelInteraction(chains))
@@ -102,6 +133,14 @@ def _interactions(desk: Desk, chains: Chains) -> list[BaseRoute]:
                 Route(f"{root}/interactions/{{id}}/cancel", cancel, methods=["POST"]),
             ]
     return routes
+
+
+def _anthropic(desk: Desk, clock: Callable[[], int]) -> list[BaseRoute]:
+    messages = Messages(clock)
+    return [
+        Route("/v1/messages", Counter(desk, messages, scripted=messages), methods=["POST"]),
+        Route("/v1/messages/count_tokens", Counter(desk, CountMessageTokens()), methods=["POST"]),
+    ]
 
 
 def _others(desk: Desk) -> list[BaseRoute]:
