@@ -214,13 +214,15 @@ class Interactions:
 
     def _turn(self, joined: _Joined, saying: Saying) -> Turn:
         whole = replies.resource(saying)
+        if "error" in saying.orders:  # its stream ends so
+            whole = {key: value for key, value in whole.items() if key != "steps"} | {"status": "failed"}
         return Turn(
             id=saying.identity,
             owner=joined.owner,
             parent=as_text(joined.body.get("previous_interaction_id")),
             given=joined.new,
             made=tuple(objects(whole.get("steps"))),
-            status=saying.status,
+            status=whole["status"],
             expires=self._expiry(joined.owner),
             answer=whole,
             events=replies.events_of(whole, saying.orders),

@@ -92,7 +92,7 @@ def streamed(events: tuple[bytes, ...]) -> Reply:
 
 def events_of(interaction: Json, orders: Directives) -> tuple[bytes, ...]:
     """The events of an interaction, as they are sent, with the end mark."""
-    seed = digest(interaction.get("id"), interaction.get("created"), length=8)
+    seed = digest(interaction, length=8)
     return (*(_event(one, f"{seed}_{at}") for at, one in enumerate(_events(interaction, orders))), END)
 
 
