@@ -1,0 +1,124 @@
+"""Cache marks: never more than four, and where a client sets none, at places that growth does not move.
+
+Anthropic caches the prefix up to a mark, in the order tools, system, messages, and looks back from each mark over 20
+blocks (https://platform.claude.com/docs/en/build-with-claude/prompt-caching). So marks stand at the end of the system
+text (of the tools, if there is none), on the summary that a fold put in front, and on the newest message.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import msgspec
+
+from app.wires.anthropic.blocks import slices_of
+from app.wires.envelope import RAW_FIELDS, RAW_LIST, encode
+
+MARK: dict[str, Any] = {"type": "ephemeral"}
+SPELLED = b'"cache_control"'
+MOST = 4
+FOLD_LINE = "<summary"
+"""How the message begins that stands for what was folded."""
+
+Body = dict[str, Any]
+Block = dict[str, Any]
+
+
+def set_marks(body: Body) -> Body:
+    """The request with marks of ours; a copy. It must not have any yet."""
+    marked = dict(body)
+    if (system := _marked_last(_texts(body.get("system")))) is not None:
+        marked["system"] = system
+    elif (tools := _marked_last(_blocks(body.get("tools")))) is not None:
+        marked["tools"] = tools
+    messages = list(body["messages"])
+    for place in _places(messages):
+        messages[place] = _marked(messages[place])
+    marked["messages"] = messages
+    return marked
+
+
+def limited(body: Body) -> Body:
+    """The request with at most four marks: the oldest among the messages go first; a copy if any had to go."""
+    spare = encode(body).count(SPELLED) - MOST
+    if spare <= 0:
+        return body
+    messages = list(body["messages"])
+    for place, message in enumerate(messages):
+        if spare <= 0:
+            break
+        raw = encode(message)
+        if SPELLED not in raw:
+            continue
+        opened = cast(Block, msgspec.json.decode(raw))
+        spare -= _strip(opened, spare)
+        messages[place] = opened
+    return body | {"messages": messages}
+
+
+def _places(messages: list[Any]) -> list[int]:
+    """The message that a fold put in front, and the newest of the user's."""
+    users = [place for place, message in enumerate(messages) if _field(message, "role") == "user"]
+    if not users:
+        return []
+    first = _content(messages[users[0]])
+    opening = _field(first[0], "text") if first else ""
+    fold = [users[0]] if isinstance(opening, str) and opening.startswith(FOLD_LINE) else []
+    return sorted({*fold, users[-1]})
+
+
+def _marked(message: Any) -> Any:
+    content = _marked_last(_content(message))
+    return message if content is None else _fields(message) | {"content": content}
+
+
+def _content(message: Any) -> list[Any]:
+    raw = message if isinstance(message, msgspec.Raw) else msgspec.Raw(encode(message))
+    return list(slices_of(raw))
+
+
+def _texts(system: Any) -> list[Any]:
+    if system is None:
+        return []
+    raw = bytes(system) if isinstance(system, msgspec.Raw) else encode(system)
+    if raw[:1] == b'"':
+        return [{"type": "text", "text": msgspec.Raw(raw)}] if len(raw) > 2 else []
+    return _blocks(msgspec.Raw(raw))
+
+
+def _blocks(listed: Any) -> list[Any]:
+    if isinstance(listed, msgspec.Raw):
+        return list(RAW_LIST.decode(listed)) if bytes(listed) != b"null" else []
+    return list(listed or ())
+
+
+def _marked_last(blocks: list[Any]) -> list[Any] | None:
+    """The blocks with a mark on the last; None if there is none that can carry one. Thinking cannot."""
+    if not blocks or _field(blocks[-1], "type") in ("thinking", "redacted_thinking"):
+        return None
+    return [*blocks[:-1], _fields(blocks[-1]) | {"cache_control": MARK}]
+
+
+def _fields(value: Any) -> Block:
+    return dict(RAW_FIELDS.decode(value)) if isinstance(value, msgspec.Raw) else dict(cast(Block, value))
+
+
+def _field(value: Any, name: str) -> Any:
+    found = _fields(value).get(name)
+    return msgspec.json.decode(found) if isinstance(found, msgspec.Raw) else found
+
+
+def _strip(value: Any, most: int) -> int:
+    """Takes up to `most` marks out of the value, in place, first ones first; how many it took."""
+    taken = 0
+    if isinstance(value, dict):
+        table = cast(Block, value)
+        if "cache_control" in table and most:
+            del table["cache_control"]
+            taken = 1
+        for inner in table.values():
+            taken += _strip(inner, most - taken)
+    elif isinstance(value, list):
+        for inner in cast("list[Any]", value):
+            taken += _strip(inner, most - taken)
+    return taken
