@@ -72,6 +72,9 @@ LONG = 2_000
 
 PAUSE = "fold"
 
+SUMMARY = "summary"
+"""What a task that makes one is called."""
+
 THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 """Local models write their reasoning in front of the answer itself."""
 
@@ -122,7 +125,7 @@ class Summaries:
         key = session, need.address
         task = self._running.get(key)
         if task is None:
-            task = self._running[key] = asyncio.create_task(self._fill(session, made, need, credential))
+            task = self._running[key] = asyncio.create_task(self._fill(session, made, need, credential), name=SUMMARY)
             task.add_done_callback(lambda done: self._running.pop(key, None))
         return task
 

@@ -117,10 +117,10 @@ class Client:
         }
         return self.status
 
-    async def until(self, words: bytes) -> bytes:
-        """Read on until the body (undecoded) holds `words`; everything read of it so far."""
+    async def until(self, words: bytes, times: int = 1) -> bytes:
+        """Read on until the body (undecoded) holds `words` so many times; everything read of it so far."""
         async with asyncio.timeout(PATIENCE):
-            while words not in self._seen:
+            while self._seen.count(words) < times:
                 data = await self.reader.read(65536)
                 assert data, f"the connection ended before {words!r} came: {self._seen[-300:]!r}"
                 self._seen += data

@@ -25,10 +25,12 @@ def runs(pid: int) -> bool:
 
 
 async def test_streams_finish_or_are_told_and_the_process_ends_in_time() -> None:
+    refused = asyncio.Event()
+
     async def takes_its_time(peer: Peer) -> None:
         if b"finish" in peer.request.body:
             await peer.stream(delta("one"))
-            await asyncio.sleep(0.5)
+            await refused.wait()
             await peer.stream_more(END)
             await peer.say(LAST)
         elif "stream" in peer.request.path or b'"stream": true' in peer.request.body:
@@ -38,7 +40,7 @@ async def test_streams_finish_or_are_told_and_the_process_ends_in_time() -> None
             await peer.gone.wait()
 
     with short_directory() as place:
-        settings = {"redis_url": f"embedded://{place}/s", "drain_seconds": "1s"}
+        settings = {"redis_url": f"embedded://{place}/s", "drain_seconds": "2s"}
         async with between(place, takes_its_time, **settings) as (foldline, provider):
             store = int((place / "s/valkey/pid").read_text())
             asked = {
@@ -58,9 +60,10 @@ async def test_streams_finish_or_are_told_and_the_process_ends_in_time() -> None
             await until(lambda: len(provider.asked) == 5, "all requests are with the provider")
             began = time.monotonic()
             foldline.process.send_signal(signal.SIGTERM)
-            await asyncio.sleep(0.3)
-            with pytest.raises(OSError):  # noqa: PT011 (refused or reset, as the system likes)
-                await get(foldline.url, "/readyz")
+            with pytest.raises((OSError, EOFError)):  # noqa: PT012 (refused, reset or closed, as the system likes)
+                while time.monotonic() - began < 5:
+                    await get(foldline.url, "/readyz")
+            refused.set()
 
             finished = await clients["finishes"].rest()
             assert finished.complete
@@ -75,7 +78,7 @@ async def test_streams_finish_or_are_told_and_the_process_ends_in_time() -> None
                 assert told.status == 503
                 assert "shutting down" in told.error["message"]
             assert await asyncio.to_thread(foldline.ended, 10) == 0
-            assert time.monotonic() - began < 6
+            assert time.monotonic() - began < 10
             assert foldline.turns("cut") == 4
             assert not runs(store), "the embedded store ends with it"
             await asyncio.gather(*(client.reset() for client in clients.values()))

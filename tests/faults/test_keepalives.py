@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections.abc import Awaitable
+from functools import partial
+from typing import Any, Protocol
 
 import pytest
 
 from tests.faults.conftest import Pair
-from tests.faults.rawclient import CHAT, GEMINI_STREAM, Client, ask, gemini_body, openai_body
-from tests.faults.rawserver import END, GEMINI_END, Peer, delta, gemini_delta, says_hi
+from tests.faults.rawclient import CHAT, GEMINI_STREAM, Answer, Client, ask, gemini_body, openai_body
+from tests.faults.rawserver import END, GEMINI_END, Peer, chunk, delta, gemini_delta, says_hi
 
 COMMENT, BLANK = b": keep-alive\n", b"\r\n"
+
+
+class Held(Protocol):
+    """What a provider does that waits for the test in between."""
+
+    def __call__(self, peer: Peer, go_on: asyncio.Event) -> Awaitable[None]: ...
 
 
 async def late(peer: Peer) -> None:
@@ -20,17 +28,33 @@ async def late(peer: Peer) -> None:
     await says_hi(peer)
 
 
+async def held(pair: Pair, path: str, body: bytes, script: Held, seen: bytes = b"", times: int = 1) -> Answer:
+    """The answer of a provider that goes on only once the client has the head and, so many times, this chunk."""
+    go_on = asyncio.Event()
+    pair.provider.script = partial(script, go_on=go_on)
+    async with await Client.to(pair.url) as client:
+        await client.post(path, body)
+        await client.head()
+        await client.until(seen, times)
+        go_on.set()
+        return await client.rest()
+
+
+async def held_hi(peer: Peer, go_on: asyncio.Event) -> None:
+    """Answers well once it may."""
+    await go_on.wait()
+    await says_hi(peer)
+
+
 async def test_a_long_wait_for_openai_is_filled_with_comments(lively: Pair) -> None:
-    lively.provider.script = late
-    answer = await ask(lively.url, CHAT, openai_body(True))
+    answer = await held(lively, CHAT, openai_body(True), held_hi, chunk(COMMENT), 2)
     assert answer.complete
     assert answer.body.startswith(COMMENT * 2)
     assert answer.body.replace(COMMENT, b"") == delta("hi") + END
 
 
 async def test_a_long_wait_for_gemini_is_filled_with_blank_lines(lively: Pair) -> None:
-    lively.provider.script = late
-    answer = await ask(lively.url, GEMINI_STREAM, gemini_body())
+    answer = await held(lively, GEMINI_STREAM, gemini_body(), held_hi, chunk(BLANK), 2)
     assert answer.complete
     assert answer.body.startswith(BLANK * 2)
     assert answer.body.lstrip() == gemini_delta("hi") + GEMINI_END
@@ -83,27 +107,25 @@ async def test_a_keep_alive_never_falls_into_an_event(lively: Pair, path: str, b
 async def test_a_stream_is_kept_alive_however_its_blank_lines_were_cut(lively: Pair, cut: int) -> None:
     event = gemini_delta("hi")
 
-    async def cuts(peer: Peer) -> None:
+    async def cuts(peer: Peer, go_on: asyncio.Event) -> None:
         await peer.stream(event[:-cut])
         await asyncio.sleep(0.02)
         await peer.stream_more(event[-cut:])
-        await asyncio.sleep(0.7)
+        await go_on.wait()
         await peer.stream_more(GEMINI_END)
         await peer.say(b"0\r\n\r\n")
 
-    lively.provider.script = cuts
-    answer = await ask(lively.url, GEMINI_STREAM, gemini_body())
+    answer = await held(lively, GEMINI_STREAM, gemini_body(), cuts, chunk(BLANK), 2)
     between = answer.body.removeprefix(event).removesuffix(GEMINI_END)
     assert between.startswith(BLANK * 2)
 
 
 async def test_an_error_after_a_keep_alive_is_an_event_and_a_cut_connection(lively: Pair) -> None:
-    async def fails_late(peer: Peer) -> None:
-        await asyncio.sleep(0.5)
+    async def fails_late(peer: Peer, go_on: asyncio.Event) -> None:
+        await go_on.wait()
         await peer.answer(400, b'{"error":{"message":"no","type":"invalid_request_error"}}')
 
-    lively.provider.script = fails_late
-    answer = await ask(lively.url, CHAT, openai_body(True))
+    answer = await held(lively, CHAT, openai_body(True), fails_late)
     assert answer.status == 200
     assert not answer.complete
     assert answer.error["message"] == "no"

@@ -15,13 +15,14 @@ import httpx2
 import pytest
 from pydantic import SecretStr
 
+from app.engine.summaries import SUMMARY
 from app.settings import Settings
 from tests.folding.provider import Json, Provider, running_provider
 from tests.folding.talk import Talk, client_of
 from tests.running import running_foldline
 
-SETTLED = 0.1
-"""Seconds after the provider's last answer in which what came of it is stored."""
+QUIET = 0.1
+"""Seconds in which nothing may reach the provider where nothing should."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,15 @@ class Front:
         said = (await self.http.get("/metrics")).text
         return sum(float(value) for value in re.findall(rf"^{name}(?:{{.*}})? (\S+)$", said, re.MULTILINE))
 
+    async def rested(self) -> None:
+        """Until no turn runs: what is to be made behind them is begun, or was decided against."""
+        while await self.metric("foldline_turns_open"):
+            pass
+
     async def settled(self) -> None:
-        """Until what is made behind the turns is made."""
-        await asyncio.sleep(SETTLED / 2)
-        await until(lambda: not self.provider.busy, "the provider has answered all")
-        await asyncio.sleep(SETTLED)
+        """Until no turn runs, and what is made behind them is made and stored."""
+        await self.rested()
+        await until(lambda: not summaries_begun(), "no summary is being made", 60)
 
 
 class StartFront(Protocol):
@@ -60,7 +65,12 @@ class StartFront(Protocol):
     def __call__(self, **settings: Any) -> AbstractAsyncContextManager[Front]: ...
 
 
-async def until(true: Callable[[], bool], what: str, seconds: float = 10) -> None:
+def summaries_begun() -> int:
+    """How many summaries the proxies in this event loop are making."""
+    return sum(task.get_name() == SUMMARY for task in asyncio.all_tasks())
+
+
+async def until(true: Callable[[], bool], what: str, seconds: float = 30) -> None:
     """Wait for something to become true; fails with `what`."""
     deadline = time.monotonic() + seconds
     while not true():

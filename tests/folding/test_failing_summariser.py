@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
+from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
-from tests.folding.conftest import StartFront
+from tests.folding.conftest import Front, StartFront
 from tests.folding.provider import Answering, Call, Provider, Said
 from tests.folding.talk import Talk, Wire
 from tests.folding.words import facts, keeping, lost, prose
+from tests.servers import RedisServer, redis_server
 
 AT = 1800
 PLANTED = facts(12)
+THE_PAUSE_ENDS = "return redis.call('DEL', unpack(redis.call('KEYS', '*:p:fold')))"
 WRONG_BODY = json.dumps({"error": {"message": "quota exceeded", "code": 429}}).encode()
 
 
@@ -55,7 +58,8 @@ async def test_the_turn_is_answered_within_the_budget_and_nothing_loops(
     front: StartFront, provider: Provider, failure: str, when: str
 ) -> None:
     provider.summarise = FAILURES[failure]
-    async with front(fold_at_tokens=AT, summary_when=when, first_byte_timeout=0.3, max_retries=1) as proxy:
+    patience = 0.3 if failure == "timeout" else 10
+    async with front(fold_at_tokens=AT, summary_when=when, first_byte_timeout=patience, max_retries=1) as proxy:
         talk = proxy.talk(system="RULE-9")
         _told(talk)
         for turn in range(6):
@@ -73,27 +77,33 @@ async def test_the_turn_is_answered_within_the_budget_and_nothing_loops(
 
 @pytest.mark.parametrize("wire", ["openai", "gemini"])
 async def test_a_failing_summariser_is_left_alone_and_used_again_later(
-    front: StartFront, provider: Provider, monkeypatch: pytest.MonkeyPatch, wire: Wire
+    front: StartFront, provider: Provider, wire: Wire
 ) -> None:
-    monkeypatch.setattr("app.engine.summaries.FIRST_PAUSE", 0.5)
     provider.summarise = FAILURES["status 500"]
-    async with front(fold_at_tokens=AT, summary_when="before", max_retries=0) as proxy:
-        talk = proxy.talk(wire=wire)
-        _told(talk)
-        await talk.say("question?")
-        failed = len(provider.summaries)
-        await talk.say("next?")
-        assert len(provider.summaries) == failed, "it is left alone for a while"
+    settings: dict[str, Any] = {"fold_at_tokens": AT, "summary_when": "before", "max_retries": 0}
+    with redis_server() as server:
+        async with front(redis_url=SecretStr(server.url), **settings) as proxy:
+            await _left_alone_and_used_again(proxy, server, wire)
 
-        provider.summarise = keeping(PLANTED, opening="SEGMENT-1: all went on.")
+
+async def _left_alone_and_used_again(proxy: Front, server: RedisServer, wire: Wire) -> None:
+    provider = proxy.provider
+    talk = proxy.talk(wire=wire)
+    _told(talk)
+    await talk.say("question?")
+    failed = len(provider.summaries)
+    await talk.say("next?")
+    assert len(provider.summaries) == failed, "it is left alone for a while"
+
+    provider.summarise = keeping(PLANTED, opening="SEGMENT-1: all went on.")
+    await proxy.settled()
+    assert server.command("EVAL", THE_PAUSE_ENDS, "0") == b":1\r\n"
+    for turn in range(3):
+        await talk.say(f"question {turn}?")
         await proxy.settled()
-        await asyncio.sleep(0.5)
-        for turn in range(3):
-            await talk.say(f"question {turn}?")
-            await proxy.settled()
-        assert "SEGMENT-1" in provider.last.text
-        assert lost(PLANTED, provider.last.text) == []
-        assert len(provider.summaries) == failed + 1
+    assert "SEGMENT-1" in provider.last.text
+    assert lost(PLANTED, provider.last.text) == []
+    assert len(provider.summaries) == failed + 1
 
 
 async def test_another_chat_is_not_punished_for_one_whose_summaries_fail(front: StartFront, provider: Provider) -> None:

@@ -22,6 +22,9 @@ SETTINGS = {"fold_at_tokens": "1500", "secret": "s" * 32}
 LEASE = 8.0
 """Seconds after which a dead process no longer stops others."""
 
+SLACK = 12.0
+"""Seconds that a busy machine may add. One that is not given up is waited for 45 seconds."""
+
 
 @pytest.fixture(scope="module")
 def redis() -> Generator[RedisServer]:
@@ -146,6 +149,6 @@ async def test_a_process_killed_in_mid_summary_delays_the_others_by_its_lease_an
         await asyncio.gather(first, return_exceptions=True)
 
     assert [answer.status for answer in answers] == [200] * 3
-    assert took < LEASE + 2
+    assert took < LEASE + SLACK
     assert len(provider.summaries) == 2
     assert all(lost(planted, call.text) == [] for call in provider.calls)

@@ -10,7 +10,7 @@ import asyncio
 
 import pytest
 
-from tests.folding.conftest import SETTLED, Front, StartFront, until
+from tests.folding.conftest import QUIET, Front, StartFront, summaries_begun, until
 from tests.folding.provider import Provider, Said
 from tests.folding.talk import Talk, Wire
 from tests.folding.words import marks, prose
@@ -31,8 +31,9 @@ async def _grown_until_a_summary_is_asked_for(proxy: Front, talk: Talk) -> None:
     """Says one thing after another; no turn waits, as the summariser never answers."""
     for turn in range(40):
         assert (await talk.say(f"{prose(110, turn)} PLUM-{100 + turn}")).status == 200
-        await asyncio.sleep(0.02)
-        if proxy.provider.summaries:
+        await proxy.rested()
+        if summaries_begun():
+            await until(lambda: bool(proxy.provider.summaries), "the summary is asked for")
             return
     pytest.fail("no summary was ever asked for")
 
@@ -81,7 +82,7 @@ async def test_before_makes_it_first_and_folds_the_very_turn(
         talk.pretend(*(f"{prose(110, at)} PLUM-{100 + at}" for at in range(15)), "Yes.")
         asking = asyncio.create_task(talk.say(f"{prose(400, 99)} PLUM-199"))
         await until(lambda: bool(provider.summaries), "the summary is asked for")
-        await asyncio.sleep(SETTLED)
+        await asyncio.sleep(QUIET)
         assert provider.calls == []
         hold.set()
         assert (await asking).text == "Yes."
@@ -98,7 +99,7 @@ async def test_a_chat_already_above_the_threshold_on_its_first_request_waits_for
         talk.pretend(*(f"{prose(150, at)} PLUM-{100 + at}" for at in range(30)))
         asking = asyncio.create_task(talk.ask("question?"))
         await until(lambda: bool(provider.summaries), "the summary is asked for")
-        await asyncio.sleep(SETTLED)
+        await asyncio.sleep(QUIET)
         assert provider.calls == []
         hold.set()
         assert (await asking).text == "Yes."
@@ -112,14 +113,13 @@ async def test_a_stream_that_waits_for_its_summary_is_kept_alive(
 ) -> None:
     async with front(fold_at_tokens=AT, keepalive_after=0.1) as proxy:
         talk = proxy.talk(stream=True)
-        talk.pretend(*(prose(150, at) for at in range(30)))
-        asking = asyncio.create_task(talk.ask("question?"))
-        await until(lambda: bool(provider.summaries), "the summary is asked for")
-        await asyncio.sleep(0.4)
-        hold.set()
-        answer = await asking
-        assert answer.data.startswith(b":")
-        assert answer.text == "Yes."
+        talk.pretend(*(prose(150, at) for at in range(30)), "question?")
+        async with proxy.http.stream("POST", talk.path, json=talk.body(talk.history)) as answer:
+            pieces = answer.aiter_bytes()
+            assert (await anext(pieces)).startswith(b":")
+            assert provider.calls == []
+            hold.set()
+            assert b"Yes." in b"".join([piece async for piece in pieces])
 
 
 async def test_a_summary_that_is_being_made_when_the_proxy_stops_is_not_cut_off(
