@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import json
 import sys
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -51,7 +52,7 @@ async def _act(given: argparse.Namespace, settings: Settings) -> int:
             case "show" if session:
                 return await _show(store, session)
             case "forget" if session:
-                return await _forget(store, session)
+                return await _forget(store, session, settings)
             case _:
                 return await _list(store, given.limit)
 
@@ -97,12 +98,20 @@ async def _show(store: Store, session: Session) -> int:
     return 0
 
 
-async def _forget(store: Store, session: Session) -> int:
-    gone = await store.forget(session)
-    if not gone:
+async def _forget(store: Store, session: Session, settings: Settings) -> int:
+    from app.engine.erasing import forget
+    from app.main import upstreams_of
+
+    async with AsyncExitStack() as stack:
+        upstreams = {} if settings.demo else await upstreams_of(settings, stack)
+        done = await forget(store, upstreams, session)
+    if not done.forgotten and not done.deleted and not done.left:
         return _unknown(session)
-    print(f"Forgotten: {session.id}")
-    return 0
+    there = f", {done.deleted} answers deleted at providers" if done.deleted else ""
+    print(f"Forgotten: {session.id}{there}")
+    for each in done.left:
+        print(f"foldline: {each.upstream} still keeps {each.id}: {each.why}", file=sys.stderr)
+    return 1 if done.left else 0
 
 
 def _unknown(session: Session) -> int:

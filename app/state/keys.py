@@ -4,6 +4,7 @@
     fl1:{tenant.root}:t:<id>    string  the record of one turn                         7 days, or SESSION_TTL if shorter
     fl1:{tenant.root}:l:<name>  string  a lease: its holder's token                    the lease's own
     fl1:{tenant.root}:p:<name>  string  a pause: nobody makes that now                 the pause's own
+    fl1:{tenant.root}:k         string  ids that providers still keep of a forgotten session  SESSION_TTL
     fl1:secret                  string  the server's secret, where none is set         for ever
 
 The braces are the cluster's hash tag: all that belongs to a session shares one slot, and the tenant is part of it.
@@ -60,6 +61,11 @@ class Session(msgspec.Struct, frozen=True):
     def lease_key(self, name: str) -> str:
         """The lease called `name`."""
         return f"fl1:{{{self.tenant}.{self.root}}}:l:{name}"
+
+    @property
+    def kept_key(self) -> str:
+        """What providers still keep of the session after it was forgotten here."""
+        return f"fl1:{{{self.tenant}.{self.root}}}:k"
 
     def pause_key(self, name: str) -> str:
         """While it is there, `name` is not made for this session."""

@@ -8,42 +8,31 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any, Self
 
-import msgspec
-
 from app.context.known import Checkpoint
 from app.errors import StateError
 from app.state.cache import LIMIT, Cache
 from app.state.connect import open_link
 from app.state.crypto import make_seal
 from app.state.guard import Away, GuardedLink
-from app.state.keys import EPOCH, EVERY_SESSION, INFO, MEMORY, SECRET, TURN_SECONDS, VERSION, Session, turn_field
+from app.state.kept import Kept, kept_in, pack, unpacked
+from app.state.keys import (
+    ADDRESS_BYTES,
+    EPOCH,
+    EVERY_SESSION,
+    INFO,
+    MEMORY,
+    SECRET,
+    TURN_SECONDS,
+    VERSION,
+    Session,
+    turn_field,
+)
 from app.state.lease import lease
 from app.state.link import Command, is_wrong_type, reason
+from app.state.recalled import Recalled
+from app.state.scripts import EVERYTHING, FORGET
 from app.state.secret import Secret
 from app.state.values import SessionInfo, Values
-
-# All that belongs to a session, in its own slot: the hash knows which turns have a record. Counts what was there.
-_FORGET = """if redis.call('TYPE', KEYS[1]).ok ~= 'hash' then return redis.call('DEL', KEYS[1]) end
-local gone = 0
-for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
-  if #field == 16 then gone = gone + 1
-  elseif string.sub(field, 1, 2) == 't:' then gone = gone + redis.call('DEL', ARGV[1] .. field) end
-end
-return gone + redis.call('DEL', KEYS[1])"""
-
-
-class Recalled(msgspec.Struct, frozen=True):
-    """What the store knows for one request.
-
-    Args:
-        checkpoints: by address; only those that were found.
-        memory: the session's sticky memory, or None.
-        bypassed: why the store could not be asked, in a few words; empty if it was.
-    """
-
-    checkpoints: dict[bytes, Checkpoint] = {}
-    memory: dict[str, Any] | None = None
-    bypassed: str = ""
 
 
 class Store:
@@ -261,11 +250,23 @@ class Store:
         value, epoch = await self._ask(("HMGET", session.key, INFO, EPOCH))
         return self._values.info(session, value) if value or epoch else None
 
-    async def forget(self, session: Session) -> int:
-        """Remove all that belongs to the session; return how many stored things that were. May be called again."""
+    async def kept(self, session: Session) -> list[Kept]:
+        """What providers keep of the session: of every answer that is stored, and what an earlier `forget` left."""
+        fields, left = await self._both(("EVAL", EVERYTHING, 1, session.key), ("GET", session.kept_key))
+        pairs = zip(fields[::2], fields[1::2], strict=True)
+        read = self._values.checkpoint
+        stored = (read(session, address, value) for address, value in pairs if len(address) == ADDRESS_BYTES)
+        return list(dict.fromkeys((*unpacked(left), *kept_in(each for each in stored if each is not None))))
+
+    async def forget(self, session: Session, left: Sequence[Kept] = ()) -> int:
+        """Remove all that belongs to the session; return how many stored things that were. May be called again.
+
+        `left` is what providers could not be made to delete: it is noted, for the next time.
+        """
         self._cache.forget(session)
         prefix = session.key.removesuffix("s")
-        gone = await self._ask(("EVAL", _FORGET, 1, session.key, prefix))
+        note = ("SET", session.kept_key, pack(left), "PX", self._ttl) if left else ("DEL", session.kept_key)
+        gone, _ = await self._both(("EVAL", FORGET, 1, session.key, prefix), note)
         self._cache.forget(session)
         return gone
 
@@ -371,7 +372,11 @@ class Store:
         return why
 
     async def _ask(self, *commands: Command) -> Any:
-        """The last reply of what only the store knows.
+        """The last reply of what only the store knows. Raises what `_both` raises."""
+        return (await self._both(*commands))[-1]
+
+    async def _both(self, *commands: Command) -> list[Any]:
+        """The replies of what only the store knows.
 
         Raises:
             StateError: the store is away, or refuses.
@@ -383,7 +388,7 @@ class Store:
         for reply in replies:
             if isinstance(reply, Exception):
                 raise self._unavailable(self._skipped(reply))
-        return replies[-1]
+        return replies
 
     def _unavailable(self, why: str) -> StateError:
         return StateError(f"the store cannot be used now ({why}); try again in a moment")

@@ -23,6 +23,11 @@ class Admin:
         self._loopback = loopback
 
     @property
+    def guarded(self) -> bool:
+        """Whether requests bring ADMIN_TOKEN as their bearer."""
+        return bool(self._token)
+
+    @property
     def dependency(self) -> Any:
         """For `dependencies=[…]` of a route."""
         return Depends(self.check)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, HTTPException, Response
+from fastapi import APIRouter, HTTPException, Request, Response
 from starlette.responses import JSONResponse
 
 from app.engine import Engine
+from app.engine.erasing import forget
 from app.errors import StateError
 from app.state.keys import Session
 from app.state.store import SessionInfo
 from app.web.admin import Admin
+from app.web.tenant import credential_of
+from app.wires.envelope import encode
 
 TURN_ID_HEAD = len("t-") + 40
 """A turn's id begins with its session's."""
@@ -35,8 +38,13 @@ def router(engine: Engine, admin: Admin) -> APIRouter:
         return JSONResponse(_shown(known, info))
 
     @api.delete("/sessions/{id}")
-    async def forget(id: str) -> JSONResponse:  # noqa: A002 # pyright: ignore[reportUnusedFunction] (the path's own word)
-        return JSONResponse({"forgotten": await engine.store.forget(_parsed(id))})
+    async def forgetting(id: str, request: Request) -> Response:  # noqa: A002 # pyright: ignore[reportUnusedFunction] (the path's own word)
+        headers = dict(request.scope["headers"])
+        if admin.guarded:  # the bearer is ADMIN_TOKEN: it goes to no provider
+            headers.pop(b"authorization", None)
+        credential = credential_of(headers, b"")
+        done = await forget(engine.store, engine.routes.upstreams, _parsed(id), credential)
+        return Response(encode(done), media_type="application/json")
 
     @api.get("/turns/{id}")
     async def turn(id: str) -> Response:  # noqa: A002 # pyright: ignore[reportUnusedFunction] (the path's own word)
