@@ -60,7 +60,7 @@ class Program:
     def wait_for(self, pattern: str) -> re.Match[str]:
         """The first match of `pattern` in what it says."""
         with self._heard:
-            self._heard.wait_for(lambda: self._ended or re.search(pattern, "".join(self.said)), timeout=20)
+            self._heard.wait_for(lambda: self._ended or re.search(pattern, "".join(self.said)), timeout=60)
             found = re.search(pattern, "".join(self.said))
         assert found, f"{pattern!r} is not in {''.join(self.said)!r}"
         return found
@@ -70,7 +70,7 @@ class Program:
         if self.process.poll() is None:
             self.process.send_signal(by)
         try:
-            return self.process.wait(timeout=20)
+            return self.process.wait(timeout=60)
         finally:
             self.process.kill()
             self._listener.join()

@@ -18,7 +18,7 @@ def post(url: str, body: object) -> str:
     request = urllib.request.Request(
         url, json.dumps(body).encode(), {"content-type": "application/json", "authorization": "Bearer lab"}
     )
-    with urllib.request.urlopen(request, timeout=20) as response:
+    with urllib.request.urlopen(request, timeout=60) as response:
         return response.read().decode()
 
 
@@ -49,7 +49,7 @@ def test_ctrl_c_is_a_normal_end(programs: list[Program]) -> None:
     program = Program(("serve", "--port", "0"))
     programs.append(program)
     url = program.wait_for(r"on (http://127\.0\.0\.1:\d+)\n")[1]
-    with urllib.request.urlopen(f"{url}/livez", timeout=20):
+    with urllib.request.urlopen(f"{url}/livez", timeout=60):
         pass
     assert program.stop(signal.SIGINT) == 0
     assert "Traceback" not in "".join(program.said)
