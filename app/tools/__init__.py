@@ -1,1 +1,1 @@
-"""Hands: tools that the proxy answers itself."""
+"""Tools that the proxy answers itself, within the client's own turn."""

@@ -1,0 +1,185 @@
+"""Rows in a small form: exact totals, schema, digest, the rows most worth showing, and how to get the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+
+import msgspec
+
+from app.chat.family import Family
+from app.context.tool_results.cutting import cut
+from app.context.tool_results.fields import Choice
+from app.context.tool_results.fitting import most_that_fits, prefix_that_fits, ranges
+from app.context.tool_results.settings import Limits
+from app.context.tool_results.shapes import Table, quoted, spelled
+from app.context.tool_results.summing_up import Entry, digest, schema
+from app.context.tool_results.surveying import Survey
+
+SCHEMA_SHARE = 0.22
+DIGEST_SHARE = 0.18
+"""Shares of the budget that the schema and the digest may take."""
+
+LONGEST_VALUES = (0, 1500, 500, 160, 60)
+"""Characters of the longest value shown, tried in turn until FEW rows fit; 0: no value is cut."""
+
+FEW = 3
+BESIDE = 400
+"""Characters shown of what stood beside the rows."""
+
+NAMED = 12
+"""Fields left out that the note names."""
+
+
+class Small(msgspec.Struct, frozen=True):
+    """A small form: its text, how many rows or lines it shows, and whether anything is left out."""
+
+    text: str
+    returned: int
+    truncated: bool
+
+
+class RowsForm:
+    """Writes one table's small form within a budget of tokens."""
+
+    def __init__(self, table: Table, found: Survey, chosen: Choice, handle: str, limits: Limits) -> None:
+        self._table = table
+        self._found = found
+        self._chosen = chosen
+        self._handle = handle
+        self._limits = limits
+        self._family: Family = limits.family
+
+    def within(self, budget: int) -> Small:
+        """The fullest form of at most `budget` tokens; with hardly any room it is no more than a handle and a note."""
+        heads = self._heads(budget)
+        few = min(FEW, self._found.total)
+        best: Small | None = None
+        for longest in LONGEST_VALUES:
+            small = self._fitted(budget, heads, longest)
+            if small is not None and (best is None or small.returned > best.returned):
+                best = small
+            if best is not None and best.returned >= few:
+                return best
+        return best or self._fitted(budget, (b"[]", b"{}"), LONGEST_VALUES[-1], brief=True) or self._bare()
+
+    def _heads(self, budget: int) -> tuple[bytes, bytes]:
+        """Schema and digest, as far as they fit."""
+        table, found, family = self._table, self._found, self._family
+        if table.kind == "object":
+            return b'[{"field":"path","type":"string"},{"field":"value","type":"any"}]', b"{}"
+        entries = schema(found.fields, found.total, self._chosen, found.more)
+        shown = prefix_that_fits(entries, int(budget * SCHEMA_SHARE), family)
+        if len(shown) < len(entries):
+            shown.append(spelled([("more_fields", b"%d" % (len(found.fields) + found.more - len(shown)))]))
+        told: list[Entry] = digest(found.fields, found.total)
+        pieces = [quoted(name) + b":" + value for name, value in told]
+        return b"[" + b",".join(shown) + b"]", (
+            b"{" + b",".join(prefix_that_fits(pieces, int(budget * DIGEST_SHARE), family)) + b"}"
+        )
+
+    def _fitted(self, budget: int, heads: tuple[bytes, bytes], longest: int, *, brief: bool = False) -> Small | None:
+        order: list[int] = []
+        more = self._found.order()
+        written: dict[int, tuple[bytes, bool]] = {}
+        made: dict[str, Small] = {}
+
+        def build(count: int) -> str:
+            order.extend(islice(more, count - len(order)) if count > len(order) else ())
+            rows = sorted(order[:count])
+            for row in rows:
+                if row not in written:
+                    written[row] = self._row(row, longest)
+            shortened = any(written[row][1] for row in rows)
+            note = self._brief() if brief else self._note(rows, longest if shortened else 0)
+            truncated = count < self._found.total or shortened or self._chosen.hides
+            text = self._text(heads, [written[row][0] for row in rows], note, truncated=truncated)
+            made[text] = Small(text, count, truncated)
+            return text
+
+        _, text = most_that_fits(self._found.total, build, budget, self._family)
+        return made.get(text)
+
+    def _row(self, row: int, longest: int) -> tuple[bytes, bool]:
+        """A row as it is shown, and whether a value in it was cut."""
+        kept = self._chosen.kept
+        if kept is None:
+            whole = self._table.raw(row)
+            if not longest or len(whole) <= longest:
+                return whole, False
+            if whole[:1] != b"{":
+                shown = cut(whole, longest)
+                return shown, shown is not whole
+        cells = [(name, value) for name, value in self._table.cells(row).items() if kept is None or name in kept]
+        if not longest:
+            return spelled(cells), False
+        short = [(name, cut(value, longest)) for name, value in cells]
+        return spelled(short), any(one[1] is not two[1] for one, two in zip(cells, short, strict=True))
+
+    def _text(self, heads: tuple[bytes, bytes], rows: Sequence[bytes], note: str, *, truncated: bool) -> str:
+        fields: list[Entry] = [
+            ("handle", quoted(self._handle)),
+            ("total_rows", b"%d" % self._found.total),
+            ("returned_rows", b"%d" % len(rows)),
+            ("truncated", b"true" if truncated else b"false"),
+            ("schema", heads[0]),
+            ("digest", heads[1]),
+            ("rows", b"[" + b",".join(rows) + b"]"),
+            ("note", quoted(note)),
+        ]
+        return spelled(fields).decode()
+
+    def _bare(self) -> Small:
+        """Where there is no room for anything else."""
+        return Small(self._text((b"[]", b"{}"), (), self._brief(), truncated=True), 0, truncated=True)
+
+    def _brief(self) -> str:
+        if not self._limits.fetch:
+            return "Most rows are left out. Ask the tool for less."
+        return f"Rows are left out: {self._limits.fetch}(handle, offset, limit) gives them."
+
+    def _note(self, rows: Sequence[int], longest: int) -> str:
+        total, fetch = self._found.total, self._limits.fetch
+        what = "section" if self._table.kind == "object" else "row"
+        said: list[str] = []
+        if len(rows) < total:
+            said.append(
+                f"This is part of a larger result: {len(rows)} of {total} {what}s, counted from 0: {ranges(rows)}. "
+                f"They are the first ones, {what}s with errors or unusual values, and those that match the question."
+            )
+        else:
+            said.append(f"All {total} {what}s are here.")
+        if longest:
+            said.append(f"Values longer than {longest} characters are cut.")
+        if self._chosen.dropped:
+            said.append(f"Fields left out: {self._left_out()}.")
+        if self._table.mended:
+            said.append("NaN and Infinity stand as null.")
+        if len(rows) < total or longest or self._chosen.hides:
+            said.append(_way(fetch, what))
+        return " ".join([*said, *self._around()])
+
+    def _left_out(self) -> str:
+        dropped = self._chosen.dropped
+        words = [f"{each.field[:60]} ({each.why})" for each in dropped[:NAMED]]
+        if len(dropped) > NAMED:
+            words.append(f"and {len(dropped) - NAMED} more")
+        return ", ".join(words)
+
+    def _around(self) -> list[str]:
+        table = self._table
+        under = f' (they stood under "{table.where[:100]}")' if table.where else ""
+        if not table.beside:
+            return [f'The rows stood under "{table.where[:100]}".'] if table.where else []
+        shown = table.beside[:BESIDE]
+        rest = f"… (cut; {self._limits.fetch} with beside=true gives all of it)" if self._limits.fetch else "… (cut)"
+        return [f"Beside the rows{under} the result held: {shown}{rest if len(table.beside) > BESIDE else ''}"]
+
+
+def _way(fetch: str, what: str) -> str:
+    if not fetch:
+        return "The rest cannot be had from here: ask the tool for a smaller part if you need it."
+    return (
+        f"Get others with {fetch}(handle, offset, limit, fields, where, search) before you draw a conclusion about "
+        f"{what}s that are not here."
+    )

@@ -1,0 +1,67 @@
+"""Which calls of an answer are ours to answer, and the results that they get."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from app.chat.model import Text, ToolCall, ToolResult
+from app.context.tool_results import Parked
+from app.tools.fetch_rows import BOUNDS, Bounds, answer, asked_of, refusal
+
+FETCHES = 8
+"""Calls of ours that are answered within one turn of the client's."""
+
+ENOUGH = (
+    "No more rows are given in this turn: {most} calls were answered. Go on with what you have, say what you could not "
+    "look at, or ask the user to narrow the question down."
+)
+
+
+class Split(msgspec.Struct, frozen=True):
+    """The calls of one answer: those to our tool, and the client's own."""
+
+    ours: tuple[ToolCall, ...]
+    theirs: tuple[ToolCall, ...]
+
+
+def split(calls: Sequence[ToolCall], name: str) -> Split:
+    """Sort calls by whose tool they are to.
+
+    Args:
+        name: that of our tool in this chat; empty if it was not offered: then nothing is ours.
+    """
+    ours = tuple(call for call in calls if name and call.name == name)
+    return Split(ours, tuple(call for call in calls if not (name and call.name == name)))
+
+
+def handles_of(calls: Sequence[ToolCall]) -> tuple[str, ...]:
+    """The handles that these calls name, each once: what has to be looked up before they can be answered."""
+    asked = (asked_of(call.arguments) for call in calls)
+    return tuple(dict.fromkeys(each.handle for each in asked if not isinstance(each, str) and each.handle))
+
+
+def results(
+    calls: Sequence[ToolCall],
+    find: Callable[[str], Parked | None],
+    bounds: Bounds = BOUNDS,
+    *,
+    answered: int = 0,
+    most: int = FETCHES,
+) -> tuple[ToolResult, ...]:
+    """One result for each of our calls, in order.
+
+    Args:
+        find: what is parked under a handle of this session; None if nothing is.
+        answered: how many of our calls this turn has had answered already. From `most` on the model is told to stop.
+    """
+    given: list[ToolResult] = []
+    for place, call in enumerate(calls, answered):
+        if place >= most:
+            said = refusal(ENOUGH.format(most=most))
+        else:
+            asked = asked_of(call.arguments)
+            said = answer(None if isinstance(asked, str) else find(asked.handle), call.arguments, bounds)
+        given.append(ToolResult(call.id, (Text(said.text),), call.name, said.is_error))
+    return tuple(given)
