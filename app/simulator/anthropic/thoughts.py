@@ -22,6 +22,7 @@ from app.simulator.anthropic.terms import Terms
 from app.simulator.shapes import Json, as_object, as_text, digest, is_list, objects
 
 _KEY = b"foldline simulator"
+_MARK = b"\x12\xa8\x01"  # signatures begin with "Eq", as true ones do
 _SEAL = 16  # bytes
 _CONTROLS = "thinking-binding-controls-2026-08-01"
 
@@ -85,7 +86,7 @@ def thought_of(text: str, spent: int, body: Json, model: Model, judged: Judged, 
 def signature(thought: Thought) -> str:
     """The thought as a signature, or as the data of a redacted one: base64, opaque to clients."""
     said = json.dumps(list(astuple(thought)), separators=(",", ":")).encode()
-    return base64.b64encode(_sealed(said) + said).decode()
+    return base64.b64encode(_MARK + _sealed(said) + said).decode()
 
 
 def read(given: str) -> Thought | None:
@@ -94,9 +95,10 @@ def read(given: str) -> Thought | None:
         raw = base64.b64decode(given, validate=True)
     except (binascii.Error, ValueError):
         return None
-    if raw[:_SEAL] != _sealed(raw[_SEAL:]):
+    seal, said = raw[len(_MARK) : len(_MARK) + _SEAL], raw[len(_MARK) + _SEAL :]
+    if raw[: len(_MARK)] != _MARK or seal != _sealed(said):
         return None
-    values: object = json.loads(raw[_SEAL:])
+    values: object = json.loads(said)
     return Thought(*values) if is_list(values) else None
 
 

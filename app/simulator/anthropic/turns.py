@@ -31,8 +31,8 @@ def check_messages(body: Json, model: Model, terms: Terms) -> None:
     first = messages[0]
     if first["role"] != "user" and not _is_compaction(first):
         raise refused('messages: first message must use the "user" role')
-    _check_systems(messages)
     _check_pairs(messages)
+    _check_systems(messages)
     documents = [placed for placed in line_of(messages) if placed.kind == "document"]
     if len({cites(placed.block) for placed in documents}) > 1:
         raise refused("messages: Citations must be enabled on all or none of the documents in a request.")
