@@ -10,7 +10,7 @@ import msgspec
 from app.chat.events import Event, TextDelta, ThinkingDelta, ToolCallDelta, ToolCalled, Unknown
 from app.chat.model import Chat, Native, ToolCall
 from app.wires.envelope import as_text
-from app.wires.openai_responses.names import NAME, reverse, spaced
+from app.wires.openai_responses.names import NAME, RESULTS, reverse, spaced
 
 GROWS: dict[str, str] = {
     "output_text": "message",
@@ -45,10 +45,9 @@ ITEM = msgspec.json.Decoder(Item)
 class _Slot:
     """One place in the output. `said` counts the characters that went out, by part."""
 
-    __slots__ = ("arguments", "call", "call_id", "done", "id", "kind", "name", "raw", "said", "shown")
+    __slots__ = ("arguments", "call", "call_id", "called", "done", "kind", "name", "raw", "said", "shown")
 
     def __init__(self) -> None:
-        self.id = ""
         self.kind = ""
         self.said: dict[int, int] = {}
         self.shown: Shown = ""
@@ -56,6 +55,7 @@ class _Slot:
         self.call_id = ""
         self.name = ""
         self.arguments = ""
+        self.called = False
         self.done = False
         self.raw = msgspec.Raw(b"")
 
@@ -73,7 +73,7 @@ class Output:
     @property
     def items(self) -> list[msgspec.Raw]:
         """The finished items, in order."""
-        return [slot.raw for _, slot in sorted(self._slots.items()) if slot.done]
+        return [slot.raw for _, slot in sorted(self._slots.items()) if bytes(slot.raw)]
 
     def added(self, index: int | None, raw: msgspec.Raw, native: Native) -> list[Event]:
         """An item begins."""
@@ -119,9 +119,9 @@ class Output:
             case "function_call":
                 return self._called(slot, item, native)
             case "custom_tool_call":
-                slot.call = self._numbered(slot)
-                call = ToolCall(item.call_id or "", self._name(item), item.input or "", kind="custom")
-                return [ToolCalled(slot.call, call)]
+                slot.name, slot.call_id, slot.arguments = self._name(item), item.call_id or "", item.input or ""
+                self._numbered(slot)
+                return self._whole_calls()
             case _:
                 return [Unknown(Native(NAME, raw))]
 
@@ -132,8 +132,22 @@ class Output:
             if not ((slot := self._slots.get(position)) and slot.done):
                 events += self.finished(position, raw, native)
         for slot in self._slots.values():
-            if slot.call is not None and not slot.done:
-                events.append(ToolCalled(slot.call, ToolCall(slot.call_id, slot.name, slot.arguments)))
+            slot.done = slot.done or slot.call is not None
+        return events + self._whole_calls(last=True)
+
+    def _whole_calls(self, *, last: bool = False) -> list[Event]:
+        """The calls that are whole, in the order of the output: a later one waits for those before it."""
+        events: list[Event] = []
+        for place, (position, slot) in enumerate(sorted(self._slots.items())):
+            if position != place and not last:
+                break
+            if slot.kind not in RESULTS or slot.called:
+                continue
+            if not slot.done or slot.call is None:
+                break
+            slot.called = True
+            kind: Literal["function", "custom"] = "custom" if slot.kind == "custom_tool_call" else "function"
+            events.append(ToolCalled(slot.call, ToolCall(slot.call_id, slot.name, slot.arguments, kind=kind)))
         return events
 
     def _slot(self, index: int | None, identity: str | None, kind: str) -> _Slot:
@@ -180,7 +194,8 @@ class Output:
         elif whole.startswith(slot.arguments) and len(whole) > len(slot.arguments):
             events.append(ToolCallDelta(slot.call, arguments=whole[len(slot.arguments) :], native=native))
         slot.arguments = whole
-        return [*events, ToolCalled(self._numbered(slot), ToolCall(slot.call_id, slot.name, whole))]
+        self._numbered(slot)
+        return events + self._whole_calls()
 
     def _text(self, slot: _Slot, part: int, words: str, native: Native) -> list[Event]:
         if not words:
