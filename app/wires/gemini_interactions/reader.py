@@ -19,6 +19,8 @@ from app.wires.gemini_interactions.answer import Answer, Interaction
 from app.wires.gemini_interactions.names import NAME
 from app.wires.sse import Frames, TooLargeError
 
+MISSING = msgspec.Raw(b"")
+
 
 class Body(msgspec.Struct):
     """One event of a stream. Some servers call `event_type` just `type`."""
@@ -28,8 +30,8 @@ class Body(msgspec.Struct):
     interaction: Interaction | None = None
     interaction_id: str | None = ""
     index: int | None = None
-    step: msgspec.Raw | None = None
-    delta: msgspec.Raw | None = None
+    step: msgspec.Raw = MISSING
+    delta: msgspec.Raw = MISSING
     error: Any = None
 
 
@@ -90,9 +92,9 @@ class StreamReader(_Reader):
         match said.event_type or said.type:
             case "interaction.created" if said.interaction:
                 return answer.start(said.interaction, native)
-            case "step.start" if said.step is not None:
+            case "step.start" if said.step is not MISSING:
                 return answer.begin(index, said.step, native)
-            case "step.delta" if said.delta is not None:
+            case "step.delta" if said.delta is not MISSING:
                 return answer.go_on(index, said.delta, native)
             case "step.stop":
                 return answer.stop(index)
