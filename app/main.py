@@ -19,6 +19,7 @@ from app.logs import set_up_logs
 from app.observe import Metrics, StoreMetrics, TurnLog
 from app.settings import Settings, load
 from app.state.store import Store
+from app.upstreams.anthropic import anthropic
 from app.upstreams.catalogue import Catalogue
 from app.upstreams.gemini import gemini, vertex
 from app.upstreams.limits import Limits
@@ -30,8 +31,12 @@ from app.web.admin import Admin
 from app.web.exchange import Door
 from app.web.pulse import Pulse
 from app.web.tenant import Gate
+from app.wires.anthropic import ANTHROPIC
 from app.wires.gemini import GEMINI
+from app.wires.gemini_interactions import GEMINI_INTERACTIONS
 from app.wires.openai_chat import OPENAI_CHAT
+from app.wires.openai_responses import OPENAI_RESPONSES
+from app.wires.wire import Wire
 
 DEMO_KEY = "lab"
 LAST_SUMMARIES = 5.0
@@ -106,7 +111,11 @@ async def _lifespan(app: App) -> AsyncGenerator[None, None]:
         catalogue = Catalogue()
         stack.push_async_callback(catalogue.aclose)
         app.router.routes[:0] = [*chat.routes(door), *models.routes(models.Models(catalogue, routes, gate))]
-        app.hot["/v1/chat/completions"] = chat.OpenAIChatRoute(door)
+        app.hot |= {
+            "/v1/chat/completions": chat.BodyRoute(door, OPENAI_CHAT),
+            "/v1/messages": chat.BodyRoute(door, ANTHROPIC),
+            "/v1/responses": chat.BodyRoute(door, OPENAI_RESPONSES),
+        }
         app.include_router(health.router(engine, metrics, admin))
         app.include_router(sessions.router(engine, admin))
         app.include_router(plans.router(door, admin, bearer_manages=bool(settings.admin_token)))
@@ -127,6 +136,7 @@ async def upstreams_of(settings: Settings, stack: contextlib.AsyncExitStack) -> 
         return {
             "openai": openai("openai", f"{url}/v1", DEMO_KEY),
             "gemini": gemini("gemini", url, DEMO_KEY),
+            "anthropic": anthropic("anthropic", url, DEMO_KEY),
         }
     found: dict[str, Upstream] = {}
     for name, described in settings.every_upstream.items():
@@ -139,8 +149,8 @@ async def upstreams_of(settings: Settings, stack: contextlib.AsyncExitStack) -> 
                 found[name] = vertex(name, *where, _own(described), _spoken(described))
             case "gemini":
                 found[name] = gemini(name, described.base_url, key, _spoken(described))
-            case "anthropic":  # its wire is not in this release
-                continue
+            case "anthropic":
+                found[name] = anthropic(name, described.base_url, key)
     return found
 
 
@@ -189,7 +199,11 @@ async def _not_served(request: Request, error: Exception) -> Response:
     path = request.scope["path"]
     if path.startswith(("/foldline", "/livez", "/readyz", "/healthz", "/metrics")):
         return JSONResponse({"detail": error.detail}, status_code=error.status_code)
-    wire = GEMINI if path.startswith(("/v1beta", "/v1alpha", "/gemini")) else OPENAI_CHAT
+    wire: Wire = OPENAI_CHAT
+    if path.startswith(("/v1beta", "/v1alpha", "/gemini")):
+        wire = GEMINI_INTERACTIONS if "/interactions" in path else GEMINI
+    elif path.startswith("/anthropic") or "/messages" in path:
+        wire = ANTHROPIC
     words = f"{request.method} {path[:200]} is not served here. Chats go to POST /v1/chat/completions."
     problem = wire.problem(ClientError(words, kind="not_found", status=error.status_code))
     return Response(problem.body, problem.status, media_type=problem.content_type)

@@ -64,7 +64,7 @@ class _Server(uvicorn.Server):
 
 
 def settings_beside(sim: Running, **changes: Any) -> Settings:
-    """Both providers at the simulator, generateContent upstream, state in memory; `changes` come on top.
+    """All providers at the simulator, generateContent upstream, state in memory; `changes` come on top.
 
     A change of None unsets what would be set here.
     """
@@ -72,6 +72,7 @@ def settings_beside(sim: Running, **changes: Any) -> Settings:
         "redis_url": SecretStr("memory://"),
         "openai_base_url": sim.openai_url,
         "gemini_base_url": sim.gemini_url,
+        "anthropic_base_url": sim.url,
         "gemini_api": "generate",
         "log_level": "warning",
         **changes,

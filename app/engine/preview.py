@@ -74,6 +74,7 @@ async def preview(
     made = await planned(rules, asks, session, chat, marks, len(body), form.wire.name)
     candidate = made.candidates[0]
     whole, put_back = restored(for_candidate(made.plan.chat, True), made.checkpoints, candidate)
+    put_back = 0 if whole.after else put_back
     outbound, refused = _encoded(whole, made, rules.strict)
     refused = made.plan.refusal or refused
     received = rough(body)

@@ -89,10 +89,11 @@ class Sender:
         self.last = candidate
         upstream = candidate.upstream
         whole, put_back = restored(chat, checkpoints, candidate)
+        put_back = 0 if chat.after else put_back  # the provider holds it already
         outbound = upstream.wire.encode(whole, upstream.target(candidate.model))
         if strict:
             refuse_losses(outbound.losses)
-        headers = forwarded(self._headers, upstream.wire.name == self._wire)
+        headers = {**upstream.headers, **forwarded(self._headers, upstream.wire.name == self._wire)}
         headers["content-type"] = "application/json"
         headers["accept-encoding"] = "identity"  # a compressed stream is a delayed stream
         signed = upstream.sign(self._credential)

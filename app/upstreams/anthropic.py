@@ -25,9 +25,8 @@ def anthropic(name: str, base_url: str = "", key: str = "") -> Upstream:
     """The upstream. The SDK's convention holds: the base URL has no version, and gets /v1; one that has it stays."""
     given = base_url or BASE_URL
     own = urlsplit(given).hostname == urlsplit(BASE_URL).hostname
-    return Upstream(
-        name, "anthropic", ANTHROPIC, with_version(given, "v1"), _signer(key), bool(key), own, SMALL if own else ""
-    )
+    base, small = with_version(given, "v1"), SMALL if own else ""
+    return Upstream(name, "anthropic", ANTHROPIC, base, _signer(key), bool(key), own, small, headers=HEADERS)
 
 
 def _signer(key: str) -> Callable[[Credential], Mapping[str, str]]:

@@ -77,6 +77,7 @@ class Upstream(msgspec.Struct, frozen=True):
         keeps: how it keeps conversations; None: it keeps none, or is spoken to in a format that cannot say so.
         native: other formats that it speaks, by name, each as an upstream of the same name: a client of such a format
             is served in it, so that nothing of what it says is lost.
+        headers: what a request needs whose client sent none of this name.
         small: the model that writes summaries here unless another is pinned; empty: the one that the chat is for.
     """
 
@@ -90,6 +91,7 @@ class Upstream(msgspec.Struct, frozen=True):
     small: str = ""
     keeps: Keeps | None = None
     native: Mapping[str, Upstream] = {}
+    headers: Mapping[str, str] = {}
 
     def speaking(self, wire: str) -> Upstream:
         """The upstream as a client of this format is best served by it."""

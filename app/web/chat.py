@@ -10,24 +10,39 @@ from starlette.types import Receive, Scope, Send
 
 from app.errors import ClientError
 from app.web.exchange import Door
+from app.wires.anthropic import ANTHROPIC
 from app.wires.gemini import GEMINI
+from app.wires.gemini_interactions import GEMINI_INTERACTIONS
 from app.wires.openai_chat import OPENAI_CHAT
+from app.wires.openai_responses import OPENAI_RESPONSES
 from app.wires.wire import Inbound, Problem, Wire
 
+OPENAI_BASES = ("/v1", "/openai/v1", "/v1/v1", "/openai/v1/v1", "/openai", "")
+ANTHROPIC_BASES = ("/v1", "/anthropic/v1", "/v1/v1", "/anthropic/v1/v1", "/anthropic", "")
 GEMINI_VERSIONS = ("v1beta", "v1", "v1alpha", "v1beta1")
+GEMINI_BASES = tuple(
+    base + project
+    for prefix in ("", "/gemini")
+    for version in GEMINI_VERSIONS
+    for base in (f"{prefix}/{version}", f"{prefix}/{version}/{version}")
+    for project in ("", "/projects/{project}/locations/{location}")
+)
+"""With and without our prefix; a version said twice; and as Vertex AI has it, under a project's path."""
+
 VERBS = ("generateContent", "streamGenerateContent")
 EMPTY = Inbound(b"")
 
 
-class OpenAIChatRoute:
-    """POST …/chat/completions."""
+class BodyRoute:
+    """A format whose body says all: Chat Completions, Responses, Messages, Interactions."""
 
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: Door, wire: Wire) -> None:
         self._door = door
+        self._wire = wire
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One ASGI call."""
-        await self._door.chat(OPENAI_CHAT, scope, receive, send, EMPTY)
+        await self._door.chat(self._wire, scope, receive, send, EMPTY)
 
 
 class GeminiRoute:
@@ -50,13 +65,18 @@ class GeminiRoute:
 
 def routes(door: Door) -> Iterable[Route]:
     """All chat routes, the busiest first. A version said twice is forgiven: some base URLs carry one already."""
-    openai, gemini = OpenAIChatRoute(door), GeminiRoute(door)
-    for path in ("/v1", "/openai/v1", "/v1/v1", "/openai", ""):
-        yield Route(f"{path}/chat/completions", openai, methods=["POST"])
-    for prefix in ("", "/gemini"):
-        for version in GEMINI_VERSIONS:
-            for path in (f"{prefix}/{version}/models", f"{prefix}/{version}/{version}/models"):
-                yield Route(path + "/{target:path}", gemini, methods=["POST"])
+    chat, responses = BodyRoute(door, OPENAI_CHAT), BodyRoute(door, OPENAI_RESPONSES)
+    for path in OPENAI_BASES:
+        yield Route(f"{path}/chat/completions", chat, methods=["POST"])
+        yield Route(f"{path}/responses", responses, methods=["POST"])
+    messages = BodyRoute(door, ANTHROPIC)
+    for path in ANTHROPIC_BASES:
+        yield Route(f"{path}/messages", messages, methods=["POST"])
+    gemini, interactions = GeminiRoute(door), BodyRoute(door, GEMINI_INTERACTIONS)
+    for path in GEMINI_BASES:
+        yield Route(f"{path}/models/{{target:path}}", gemini, methods=["POST"])
+        yield Route(f"{path}/publishers/{{publisher}}/models/{{target:path}}", gemini, methods=["POST"])
+        yield Route(f"{path}/interactions", interactions, methods=["POST"])
 
 
 async def respond(send: Send, wire: Wire, error: ClientError) -> None:

@@ -28,7 +28,9 @@ HEADERS = {
 
 async def test_it_works_without_any_settings_turn_after_turn(sim: Running) -> None:
     """As `make run` serves it where nobody has set a key: the simulator answers as the model `lab`."""
-    settings = settings_beside(sim, openai_base_url=None, gemini_base_url=None, simulator_url=sim.url)
+    settings = settings_beside(
+        sim, openai_base_url=None, gemini_base_url=None, anthropic_base_url=None, simulator_url=sim.url
+    )
     messages: list[dict[str, Any]] = [{"role": "system", "content": "Answer in one sentence."}]
     async with (
         running_foldline(settings) as url,
