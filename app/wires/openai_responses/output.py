@@ -141,7 +141,7 @@ class Output:
         for place, (position, slot) in enumerate(sorted(self._slots.items())):
             if position != place and not last:
                 break
-            if slot.kind not in RESULTS or slot.called:
+            if slot.kind not in RESULTS or slot.called or (last and slot.call is None):
                 continue
             if not slot.done or slot.call is None:
                 break
