@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -24,12 +23,16 @@ MOST_OUTLIERS = 12
 FAR = 3.5
 """Standard deviations from the mean, or times the mean length, that make an outlier."""
 
+EXTREMES = 4
+"""Lowest and highest numbers of a field that are kept."""
+
 EXACT_DIGITS = 15
 """Numbers of more characters are compared as decimals: a float would confuse neighbours."""
 
 _DATE = re.compile(rb'"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d[^"]{0,24})?"')
 _FRACTION = re.compile(rb"[.eE]")
 _EMPTY = frozenset((b"null", b'""', b"[]", b"{}"))
+_LONGEST_EMPTY = 4
 _KIND = {b'"': "string", b"{": "object", b"[": "array", b"t": "boolean", b"f": "boolean", b"n": "null"}
 
 
@@ -69,10 +72,13 @@ class FieldStats:
         lengths = list(map(len, values))
         self.present += len(values)
         self.size += sum(lengths)
-        self.filled += len(values) - sum(map(values.count, _EMPTY))
-        self.mark = hash((self.mark, column.rows[0], len(values), tuple(values)))
+        self.mark = hash((self.mark, column.rows[0], len(values), b"\x1f".join(values)))
         self._lengths(column.rows, lengths)
         kinds = self._kinds(column)
+        if kinds == {"number"} or min(lengths) > _LONGEST_EMPTY:
+            self.filled += len(values)
+        else:
+            self.filled += len(values) - sum(map(values.count, _EMPTY))
         self._count(column)
         if "number" in kinds:
             self._numbers(column, mixed=len(kinds) > 1)
@@ -139,7 +145,9 @@ class FieldStats:
         self.largest = self._longest[0]
 
     def _kinds(self, column: Column) -> set[str]:
-        found = Counter([value[:1] for value in column.values])
+        values = column.values
+        signs = {value[0] for value in values}
+        found = {chr(next(iter(signs))).encode(): len(values)} if len(signs) == 1 else Counter([v[:1] for v in values])
         kinds: set[str] = set()
         for sign, count in found.items():
             kind = _KIND.get(sign, "number")
@@ -172,17 +180,19 @@ class FieldStats:
             rows, texts = [row for row, _ in chosen], [text for _, text in chosen]
         floats = list(map(float, texts))
         exact = max(map(len, texts)) > EXACT_DIGITS
-        values: Sequence[float | Decimal] = [Decimal(text.decode()) for text in texts] if exact else floats
+        values: list[float | Decimal] = [Decimal(text.decode()) for text in texts] if exact else list(floats)
         self.numbers += len(values)
         self._all_integers = self._all_integers and not _FRACTION.search(b" ".join(texts))
         self._sum += sum(floats)
         self._squares += sum([value * value for value in floats])
-        ends = range(len(values))
-        low = heapq.nsmallest(4, ends, key=values.__getitem__)
-        high = heapq.nlargest(4, ends, key=values.__getitem__)
-        self.low = sorted([*self.low, *(Extreme(values[at], texts[at], rows[at]) for at in low)], key=_by_value)[:4]
+        ordered = sorted(values)
+        low = [values.index(value) for value in dict.fromkeys(ordered[:EXTREMES])]
+        high = [values.index(value) for value in dict.fromkeys(ordered[: -EXTREMES - 1 : -1])]
+        self.low = sorted([*self.low, *(Extreme(values[at], texts[at], rows[at]) for at in low)], key=_by_value)[
+            :EXTREMES
+        ]
         more = [*self.high, *(Extreme(values[at], texts[at], rows[at]) for at in high)]
-        self.high = sorted(more, key=_by_value, reverse=True)[:4]
+        self.high = sorted(more, key=_by_value, reverse=True)[:EXTREMES]
 
     def _dates(self, values: list[bytes]) -> None:
         said = [value for value in values if value[:1] == b'"' and value != b'""']

@@ -8,27 +8,40 @@ from app.chat import size
 from app.chat.family import Family
 
 START = 32
+CLOSE = 0.985
+"""Share of the budget from which on a text is full enough: the last row is not worth another three measurements."""
 
 
 def most_that_fits(total: int, build: Callable[[int], str], budget: int, family: Family) -> tuple[int, str]:
     """The largest count from 0 to `total` whose text takes at most `budget` tokens, and that text; (-1, '') for none.
 
-    `build` gives the text for a count; it should grow with it. Only a text that was measured is ever given back.
+    `build` gives the text for a count, and grows with it about evenly: then a few measurements find it. Only a text
+    that was measured is ever given back.
     """
     best, text = -1, ""
     low, high = 0, total
     probe = min(START, total)
     while low <= high:
         made = build(probe)
-        if size.of_text(made, family) <= budget:
+        tokens = size.of_text(made, family)
+        if tokens <= budget:
             best, text = probe, made
+            if probe == total or tokens >= budget * CLOSE:
+                break
             low = probe + 1
-            probe = min(probe * 2, high) if high == total and probe < total else (low + high) // 2
-            probe = max(probe, low)
         else:
             high = probe - 1
-            probe = (low + high) // 2
+        probe = _next(probe, tokens, budget, low, high)
     return best, text
+
+
+def _next(probe: int, tokens: int, budget: int, low: int, high: int) -> int:
+    """Where the budget should be reached if every row takes as much; within the bounds, and never stuck at one."""
+    aim = int(probe * budget * (1 + CLOSE) / 2 / tokens) if tokens else high
+    if high - low < 4:
+        return (low + high) // 2
+    span = (high - low) // 8 if high - low < probe else 0
+    return max(low + span, min(aim, high - span, max(probe * 8, START)))
 
 
 def prefix_that_fits(entries: Sequence[bytes], budget: int, family: Family) -> list[bytes]:

@@ -18,6 +18,8 @@ Fields: TypeAlias = dict[str, msgspec.Raw]
 FIELDS = msgspec.json.Decoder(Fields)
 ITEMS = msgspec.json.Decoder(list[msgspec.Raw])
 
+_MANY = msgspec.json.Decoder(list[Fields])
+
 MOST_OF_IT = 0.6
 """Share of a JSON object's bytes that its largest array must have to be the object's rows."""
 
@@ -49,7 +51,7 @@ class JsonRows:
         """All rows in order, a block at a time."""
         for start in range(0, len(self._rows), BLOCK):
             texts = list(map(bytes, self._rows[start : start + BLOCK]))
-            yield by_column(start, [_apart(text) for text in texts], texts)
+            yield by_column(start, _all_apart(texts), texts)
 
     def raw(self, row: int) -> bytes:
         """The row as the source spells it; only line breaks between its values are taken out."""
@@ -59,6 +61,12 @@ class JsonRows:
     def cells(self, row: int) -> Cells:
         """The row by field."""
         return {name: bytes(value) for name, value in _apart(self.raw(row)).items()}
+
+
+def _all_apart(texts: list[bytes]) -> Sequence[Mapping[str, msgspec.Raw | bytes]]:
+    if all(text[:1] == b"{" for text in texts):
+        return _MANY.decode(b"[" + b",".join(texts) + b"]")
+    return [_apart(text) for text in texts]
 
 
 def _apart(text: bytes) -> Mapping[str, msgspec.Raw | bytes]:
