@@ -73,7 +73,7 @@ def steps_of(given: object) -> tuple[Json, ...]:
         return (_said_by_user([given]),)
     if not is_list(given) or not given:
         raise refused("input: must be a text, a content, or a list of contents or steps that is not empty.")
-    if all(as_object(one).get("type") in CONTENTS for one in given):
+    if all(as_text(as_object(one).get("type")) in CONTENTS for one in given):
         for at, one in enumerate(given):
             _check_content(one, f"input[{at}]")
         return (_said_by_user([as_object(one) for one in given]),)

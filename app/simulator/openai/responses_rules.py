@@ -134,12 +134,12 @@ def check_rest(body: Json, new: Sequence[Json]) -> Model:
         new: the request's items, without what its chain holds.
     """
     tools = [_plain(tool, f"tools[{at}]") for at, tool in enumerate(as_list(body.get("tools")))]
-    own = [tool for tool in tools if tool.get("type") in _OWN_TOOLS]
+    own = [tool for tool in tools if as_text(tool.get("type")) in _OWN_TOOLS]
     asked = {name: body[name] for name in ("model", "instructions", "text", "reasoning") if name in body}
     if own:
         asked |= {"tools": own}
         asked |= {name: body[name] for name in ("tool_choice", "parallel_tool_calls") if name in body}
-    if as_object(body.get("tool_choice")).get("type") in _HOSTED_TOOLS | {"mcp"}:
+    if as_text(as_object(body.get("tool_choice")).get("type")) in _HOSTED_TOOLS:
         asked.pop("tool_choice", None)
     chat = chat_of(asked | {"input": messages_of(new) or "json"})
     chat |= {name: body[name] for name in ("temperature", "top_p", "metadata", "stream", "store") if name in body}
