@@ -114,11 +114,10 @@ def _tools_in(body: dict[str, Any], where: str) -> Iterable[Tool]:
     if not inner:
         yield _tool(body, where, native)
     for i, one in enumerate(inner):
-        tool = _tool(as_object(one), f"{where}.tools[{i}]", native)
-        yield msgspec.structs.replace(tool, name=spaced(namespace, tool.name))
+        yield _tool(as_object(one), f"{where}.tools[{i}]", native, namespace)
 
 
-def _tool(tool: dict[str, Any], where: str, native: Native) -> Tool:
+def _tool(tool: dict[str, Any], where: str, native: Native, namespace: str = "") -> Tool:
     kind = as_text(tool.get("type"))
     if not kind:
         raise ClientError(f'{where}.type is missing: say "function", or the tool that OpenAI runs.', param=where)
@@ -127,6 +126,7 @@ def _tool(tool: dict[str, Any], where: str, native: Native) -> Tool:
     name = as_text(tool.get("name"))
     if not name:
         raise ClientError(f"{where}.name is missing: name the tool.", param=f"{where}.name")
+    name = spaced(namespace, name)
     description = as_text(tool.get("description"))
     if kind == "custom":
         return Tool(name, description, kind="custom", native=native)
