@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import contextlib
+from collections.abc import Collection, Generator
 from dataclasses import dataclass
 
 from app.simulator.anthropic.blocks import check_system
@@ -39,6 +40,15 @@ class Asking:
     def size(self) -> int:
         """Tokens of the prompt."""
         return size_of(self.positions)
+
+
+@contextlib.contextmanager
+def nested_in_reason() -> Generator[None]:
+    """Within it, a body that is nested deeper than Python looks is refused."""
+    try:
+        yield
+    except RecursionError:
+        raise refused("The request is nested too deeply.") from None
 
 
 def object_of(body: object) -> Json:

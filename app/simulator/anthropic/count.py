@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.simulator.anthropic.asking import asking_of, object_of
+from app.simulator.anthropic.asking import asking_of, nested_in_reason, object_of
 from app.simulator.anthropic.fields import COUNTED
 from app.simulator.anthropic.problems import head_of, problem
 from app.simulator.anthropic.terms import terms_of
@@ -21,7 +21,8 @@ class CountMessageTokens:
     def answer(self, asked: Asked) -> Reply:
         """The count; RefusalError if the request breaks one of Anthropic's rules."""
         terms = terms_of(asked.headers)
-        asking = asking_of(object_of(asked.body), terms, COUNTED)
+        with nested_in_reason():
+            asking = asking_of(object_of(asked.body), terms, COUNTED)
         counted: Json = {"input_tokens": asking.size}
         if "context_management" in asking.body:
             counted["context_management"] = {"original_input_tokens": asking.size}

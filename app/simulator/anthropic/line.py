@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.simulator.shapes import Json, as_object, as_text, canonical, digest, is_list, is_object, objects
+from app.simulator.shapes import Json, as_object, as_text, digest, is_list, is_object, objects
 
 THOUGHTS = ("thinking", "redacted_thinking")
 _SILENT = ("cache_control",)
@@ -46,25 +46,20 @@ def line_of(messages: list[Json]) -> Iterator[Placed]:
 
 def after(before: str, role: str, block: Json) -> str:
     """The name of the line that ends with this block, from the name of the line before it."""
-    return digest(before, role, canonical(plain(block)))
+    return digest(before, role, plain(block))
 
 
-def ends_of(messages: list[Json]) -> Iterator[tuple[Placed, str]]:
-    """Every block with the name of the line that ends before it; thinking is no part of a line."""
-    name = ""
+def ends_of(messages: list[Json], before: str = "") -> Iterator[tuple[Placed, str, str]]:
+    """Every block with the names of the lines that end before and after it; thinking is no part of a line.
+
+    Args:
+        before: the name of a line that all of them follow.
+    """
+    name = before
     for placed in line_of(messages):
-        yield placed, name
-        if placed.kind not in THOUGHTS:
-            name = after(name, placed.role, placed.block)
-
-
-def name_of(messages: list[Json]) -> str:
-    """The name of the whole line, thinking left out."""
-    name = ""
-    for placed in line_of(messages):
-        if placed.kind not in THOUGHTS:
-            name = after(name, placed.role, placed.block)
-    return name
+        end = name if placed.kind in THOUGHTS else after(name, placed.role, placed.block)
+        yield placed, name, end
+        name = end
 
 
 def plain(value: object) -> object:

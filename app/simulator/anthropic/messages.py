@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from app.simulator import directives
 from app.simulator.anthropic import replies
-from app.simulator.anthropic.asking import Asking, asking_of, object_of
+from app.simulator.anthropic.asking import Asking, asking_of, nested_in_reason, object_of
 from app.simulator.anthropic.cache import PromptCache, Spent
 from app.simulator.anthropic.fields import ASKED, check_limits
-from app.simulator.anthropic.line import name_of
+from app.simulator.anthropic.line import ends_of
 from app.simulator.anthropic.problems import error_body, head_of, problem
 from app.simulator.anthropic.prompt import check_window
 from app.simulator.anthropic.replies import Ending, Saying
@@ -46,11 +46,15 @@ class Messages:
 
     def answer(self, asked: Asked) -> Reply:
         """The model's answer; RefusalError if the request breaks one of Anthropic's rules."""
+        with nested_in_reason():
+            return self._answered(asked)
+
+    def _answered(self, asked: Asked) -> Reply:
         terms = terms_of(asked.headers)
         body = object_of(asked.body)
         asking = asking_of(self._threads.whole(body, terms), terms, ASKED)
         most = check_limits(asking.body, asking.model)
-        resumes = self._name(asking, asking.messages) in self._paused
+        resumes = _name(asking, asking.judged.line) in self._paused
         check_last(asking.messages, asking.model, resumes=resumes)
         check_window(asking.size, most, asking.model)
         room = min(most, asking.model.window - asking.size)
@@ -99,10 +103,12 @@ class Messages:
         self._threads.keep(body, asking.body, message, asking.terms)
         if message["stop_reason"] != "pause_turn":
             return
-        said: list[Json] = [*asking.messages, {"role": "assistant", "content": message["content"]}]
-        self._paused[self._name(asking, said)] = None
+        line = asking.judged.line
+        ends = [end for _, _, end in ends_of([message], line)]
+        self._paused[_name(asking, ends[-1] if ends else line)] = None
         while len(self._paused) > _MOST_PAUSED:
             self._paused.popitem(last=False)
 
-    def _name(self, asking: Asking, messages: list[Json]) -> str:
-        return digest(asking.terms.account, name_of(messages))
+
+def _name(asking: Asking, line: str) -> str:
+    return digest(asking.terms.account, line)

@@ -12,7 +12,7 @@ from app.simulator.anthropic.problems import refused
 from app.simulator.anthropic.thoughts import Judged
 from app.simulator.anthropic.turns import running_turn
 from app.simulator.estimate import MESSAGE, PICTURE, tokens, tokens_of
-from app.simulator.shapes import Json, as_object, as_text, canonical, digest, objects
+from app.simulator.shapes import Json, as_object, as_text, digest, objects
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def positions_of(body: Json, model: Model, judged: Judged, account: str) -> tupl
         if value is None:
             name = digest(name, body.get("tool_choice"), mode_of(body, model), _effort(body))
             continue
-        name, end = digest(name, canonical(plain(value))), end + size
+        name, end = digest(name, plain(value)), end + size
         markable = path.startswith(("tools", "system")) or as_text(value.get("type")) not in THOUGHTS
         line.append(Position(path, name, end, tuple(_marks(path, value)), markable))
     return tuple(line)

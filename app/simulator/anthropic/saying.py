@@ -105,9 +105,7 @@ def _with_thought(saying: Saying, asking: Asking, talk: Talk) -> Saying:
         return saying
     display = as_text(as_object(asking.body.get("thinking")).get("display"))
     shown = display != "omitted" if display else not asking.model.hides
-    thought: Thought = thought_of(
-        reasoning, tokens(reasoning), asking.body, asking.model, asking.judged, saying.seed, shown=shown
-    )
+    thought: Thought = thought_of(reasoning, tokens(reasoning), asking.model, asking.judged, saying.seed, shown=shown)
     return dataclasses.replace(saying, thought=thought, shown=shown, redacted=REDACTS in talk.asked)
 
 

@@ -15,7 +15,7 @@ import hashlib
 import json
 from dataclasses import astuple, dataclass
 
-from app.simulator.anthropic.line import Placed, ends_of, name_of, system_of, tools_of
+from app.simulator.anthropic.line import Placed, ends_of, system_of, tools_of
 from app.simulator.anthropic.models import Model, reads
 from app.simulator.anthropic.problems import refused
 from app.simulator.anthropic.terms import Terms
@@ -54,29 +54,28 @@ class Judged:
     """The thinking of a request after the check.
 
     Attributes:
+        line, system, tools: names of what the next thought will stand behind.
         read: the thoughts that the model reads, oldest first, each with the index of its message.
         transformations: what was dropped because the request allows it, as the answer reports it.
     """
 
+    line: str
+    system: str
+    tools: str
     read: tuple[tuple[int, Thought], ...] = ()
     transformations: tuple[Json, ...] = ()
 
-    @property
-    def spent(self) -> int:
-        """Tokens that all of it takes."""
-        return sum(thought.spent for _, thought in self.read)
 
-
-def thought_of(text: str, spent: int, body: Json, model: Model, judged: Judged, seed: str, *, shown: bool) -> Thought:
+def thought_of(text: str, spent: int, model: Model, judged: Judged, seed: str, *, shown: bool) -> Thought:
     """What the model thinks in answer to a request; `judged` is what it has read, `seed` makes the name."""
     own = [thought for _, thought in judged.read if thought.model == model.name]
     return Thought(
         name=digest(seed, "thought", length=12),
         model=model.name,
         said=digest(text) if shown else "",
-        before=name_of(objects(body.get("messages"))) if model.bound else "",
-        system=digest(system_of(body)) if model.bound else "",
-        tools=digest(tools_of(body)) if model.bound else "",
+        before=judged.line if model.bound else "",
+        system=judged.system if model.bound else "",
+        tools=judged.tools if model.bound else "",
         previous=own[-1].name if own else "",
         earlier=len(own),
         spent=spent,
@@ -116,7 +115,8 @@ def judge(body: Json, model: Model, terms: Terms, *, latest: int) -> Judged:
     system, tools = digest(system_of(body)), digest(tools_of(body))
     read_so_far: list[tuple[int, Thought]] = []
     dropped: list[Json] = []
-    for placed, before in ends_of(objects(body.get("messages"))):
+    line = ""
+    for placed, before, line in ends_of(objects(body.get("messages"))):  # noqa: B007  # the last one is what counts
         if placed.kind not in ("thinking", "redacted_thinking"):
             continue
         thought = _signed(placed)
@@ -132,7 +132,7 @@ def judge(body: Json, model: Model, terms: Terms, *, latest: int) -> Judged:
             dropped.append({"type": "thinking_dropped", "path": placed.path, "reason": reason})
         else:
             raise _moved(placed, changed, terms)
-    return Judged(tuple(read_so_far), tuple(dropped))
+    return Judged(line, system, tools, tuple(read_so_far), tuple(dropped))
 
 
 def _signed(placed: Placed) -> Thought:
