@@ -151,4 +151,5 @@ def _others(desk: Desk) -> list[BaseRoute]:
 
 
 def _welcome(_request: Request) -> JSONResponse:
-    return JSONResponse({"name": "Foldline provider simulator", "serves": ["OpenAI chat", "Gemini generateContent"]})
+    serves = ["OpenAI chat", "OpenAI responses", "Anthropic messages", "Gemini generateContent", "Gemini Interactions"]
+    return JSONResponse({"name": "Foldline provider simulator", "serves": serves})

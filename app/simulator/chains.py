@@ -20,7 +20,7 @@ from app.simulator.shapes import Json, digest, dump
 Way: TypeAlias = Literal["gone", "stream", "refused", "running"]
 DAY = 86_400  # seconds
 _MOST_TURNS = 5_000
-_MOST_CHARACTERS = 200_000_000
+_MOST_CHARACTERS = 50_000_000
 _MOST_BILLS = 10_000
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _FOR_EVER = 2**62  # seconds since 1970: conversations are kept until they are deleted
 _MOST_ITEMS = 20  # items that one request adds
+_MOST_KEPT = 10_000  # items of one conversation
 _CHECKED_FOR = {"model": "lab"}
 
 
@@ -113,6 +114,8 @@ class AddItems(_Conversations):
         items = self._items(asked, found.owner, self._chains.minted(digest(asked.seed, found.owner)))
         if not items:
             raise refused("Missing required parameter: 'items'.", "items", "missing_required_parameter")
+        if len(found.items) + len(items) > _MOST_KEPT:
+            raise refused(f"Conversation with id '{found.id}' has {_MOST_KEPT} items: start a new one.", "items")
         found.items += items
         return json_reply(page_of(items, {"order": "asc", "limit": "100"}))
 
