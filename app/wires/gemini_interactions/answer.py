@@ -145,8 +145,8 @@ class Answer:
                 if step.call.kind == "custom":
                     return []
                 return [ToolCallDelta(step.number, step.call.id, step.call.name, "", native)]
-            case _:
-                return [Unknown(Native(NAME, native.body if native else raw))]
+            case _:  # told as an event of its own, whether it came in a stream or not
+                return [Unknown(Native(NAME, b'{"event_type":"step.start","step":' + bytes(raw) + b"}"))]
 
     def go_on(self, index: int, raw: msgspec.Raw, native: Native | None) -> list[Event]:
         """More of a step."""

@@ -57,7 +57,8 @@ def encode(chat: Chat, target: Target) -> Outbound:
 def _changed(chat: Chat, envelope: Envelope, model: str, losses: list[Loss]) -> dict[str, Any]:
     """The fields that no longer say what the chat says, as it says them; None for one that must go."""
     fields, changed = envelope.fields, dict[str, Any]()
-    if "agent" not in fields and bytes(fields["model"]) != to_json(model):
+    agent = bytes(fields.get("agent", b"null"))
+    if agent == b"null" and bytes(fields["model"]) != to_json(model):
         changed["model"] = model
     if chat.system is not envelope.system:
         changed["system_instruction"] = _system(chat.system)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.chat.model import Chat, Loss
+from app.chat.windows import window_of
 from app.errors import ClientError
 from app.wires import schema
 from app.wires.gemini.encode import NO_MINIMAL
@@ -19,12 +20,13 @@ def generation_config(chat: Chat, model: str, losses: list[Loss]) -> dict[str, A
     s = chat.sampling
     if s.candidates and s.candidates > 1:
         raise ClientError("n: more than one answer per request is not supported. Ask for one.", param="n")
-    if len(s.stop) > MOST_STOPS:
+    stop = [word for word in s.stop if word]  # an empty one is refused
+    if len(stop) > MOST_STOPS:
         losses.append(Loss("stop", f"Only the first {MOST_STOPS} stop sequences are sent."))
     config: dict[str, Any] = {
-        "max_output_tokens": s.max_tokens,
+        "max_output_tokens": _limit(s.max_tokens, model, losses),
         "seed": s.seed,
-        "stop_sequences": list(s.stop[:MOST_STOPS]) or None,
+        "stop_sequences": stop[:MOST_STOPS] or None,
         **_thinking(chat, model, losses),
         "tool_choice": _tool_choice(chat, losses),
     }
@@ -39,6 +41,15 @@ def generation_config(chat: Chat, model: str, losses: list[Loss]) -> dict[str, A
     else:
         config |= sampling
     return {name: value for name, value in config.items() if value is not None}
+
+
+def _limit(asked: int | None, model: str, losses: list[Loss]) -> int | None:
+    """The length of the answer in tokens; asking for more than the model can give is refused."""
+    most = window_of(model).output
+    if asked is None or asked <= most or "gemini-" not in model:
+        return asked
+    losses.append(Loss("max_tokens", f"This model gives {most} tokens at most: that is asked for."))
+    return most
 
 
 def _thinking(chat: Chat, model: str, losses: list[Loss]) -> dict[str, Any]:
@@ -76,7 +87,9 @@ def _tool_choice(chat: Chat, losses: list[Loss]) -> Any:
         losses.append(Loss("parallel_tool_calls", "Gemini cannot be held to one call at a time."))
     choice = chat.sampling.tool_choice
     strict = any(tool.strict for tool in chat.tools)
-    if not chat.tools:
+    if all(tool.kind == "hosted" for tool in chat.tools):  # a choice is among functions
+        if choice and choice.mode != "auto" and chat.tools:
+            losses.append(Loss("tool_choice", "Interactions takes a choice among functions only, and there are none."))
         return None
     if choice is None:
         return "validated" if strict else None

@@ -8,7 +8,7 @@ the calls in it are known.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -23,7 +23,7 @@ from app.wires.gemini_interactions.names import NAME, Steps
 
 GO_ON = "(Go on.)"
 OPAQUE = "A part that only its own provider understands was left out."
-TEXT = msgspec.json.Decoder(str)
+TEXT = msgspec.json.Decoder(str | None)
 
 
 class _Call(msgspec.Struct):
@@ -41,7 +41,7 @@ def restore(message: Message, sealed: bytes) -> Message:
 
     A client that gave the thoughts back as they were has nothing missing: its message stays as it is.
     """
-    if any(isinstance(part, Thinking) and part.signature for part in message.parts):
+    if any(isinstance(part, Thinking) and part.signature and _own_steps(part.native) for part in message.parts):
         return message
     raws = tuple(RAW_LIST.decode(sealed))
     own = _own_steps(message.native)
@@ -236,7 +236,11 @@ def _calls_in(raws: Iterable[msgspec.Raw]) -> Iterable[tuple[str, str]]:
     for raw in raws:
         fields = RAW_FIELDS.decode(raw)
         if bytes(fields.get("type", b"")) == b'"function_call"':
-            yield (TEXT.decode(fields["id"]) if "id" in fields else ""), TEXT.decode(fields["name"])
+            yield _word(fields, "id"), _word(fields, "name")
+
+
+def _word(fields: Mapping[str, msgspec.Raw], name: str) -> str:
+    return (TEXT.decode(fields[name]) or "") if name in fields else ""
 
 
 def _renamed(raw: msgspec.Raw, call: _Call | None) -> Any:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
+import msgspec
+
 from app.chat.events import (
     Event,
     Failed,
@@ -18,18 +20,30 @@ from app.chat.events import (
     ThinkingDelta,
     ToolCallDelta,
     ToolCalled,
+    Unknown,
     Usage,
 )
-from app.chat.model import Chat, ToolCall
+from app.chat.model import Chat, Native, ToolCall
 from app.errors import ProxyError
 from app.wires.envelope import encode
 from app.wires.gemini.contents import wrapped
 from app.wires.gemini_interactions.errors import error_object
-from app.wires.gemini_interactions.names import FINISH_OUT, ID_PREFIX
+from app.wires.gemini_interactions.names import FINISH_OUT, ID_PREFIX, NAME
 from app.wires.whole import WholeWriter
 from app.wires.wire import Stamp
 
-_Said: TypeAlias = TextDelta | ThinkingDelta | ToolCallDelta | ToolCalled
+
+class _Piece(msgspec.Struct):
+    """An event of Google's own that we do not model: a step that it runs itself, or something inside one."""
+
+    event_type: str = ""
+    step: msgspec.Raw = msgspec.Raw(b"")
+    delta: msgspec.Raw = msgspec.Raw(b"")
+
+
+_Said: TypeAlias = TextDelta | ThinkingDelta | ToolCallDelta | ToolCalled | Unknown
+PIECE = msgspec.json.Decoder(_Piece)
+FOREIGN = "foreign"
 DONE = b"event: done\ndata: [DONE]\n\n"
 
 
@@ -57,7 +71,7 @@ class StreamWriter:
     def write(self, event: Event) -> bytes:
         """The events of this format for this one; what ends the answer waits for close."""
         match event:
-            case TextDelta() | ThinkingDelta() | ToolCallDelta() | ToolCalled():
+            case TextDelta() | ThinkingDelta() | ToolCallDelta() | ToolCalled() | Unknown():
                 return self._say(event)
             case Started():
                 self._model = event.model
@@ -68,8 +82,6 @@ class StreamWriter:
                 self._finish = event
             case Failed():
                 return self.fail(event.error)
-            case _:  # Unknown: belongs to its own wire
-                pass
         return b""
 
     def _say(self, event: _Said) -> bytes:
@@ -88,13 +100,27 @@ class StreamWriter:
                 return first + self._argue(event.arguments)
             case ToolCalled():
                 return self._called(event, own)
+            case Unknown():
+                return self._hand_on(event.native)
+
+    def _hand_on(self, native: Native) -> bytes:
+        """Google's own step or delta under this stream's numbers; what came in another format belongs to that."""
+        piece = piece_of(native)
+        if piece is None:
+            return b""
+        if piece.event_type == "step.start":
+            return self._start(piece.step, FOREIGN)
+        if piece.event_type == "step.delta" and self._open in (FOREIGN, "model_output"):
+            return self._event("step.delta", {"index": self._index, "delta": piece.delta})
+        return b""
 
     def _words(self, kind: str, delta: dict[str, Any]) -> bytes:
-        first = b"" if self._open == kind else self._start({"type": kind})
+        first = b"" if self._open == kind else self._start({"type": kind}, kind)
         return first + self._event("step.delta", {"index": self._index, "delta": delta})
 
     def _begin_call(self, number: int, identity: str, name: str) -> bytes:
-        written = self._start({"type": "function_call", "id": identity, "name": name, "arguments": {}})
+        step: dict[str, Any] = {"type": "function_call", "id": identity, "name": name, "arguments": {}}
+        written = self._start(step, "function_call")
         self._call, self._argued = number, False
         self._told.add(number)
         return written
@@ -118,10 +144,10 @@ class StreamWriter:
         waiting, self._waiting = self._waiting, []
         return written + b"".join(map(self._say, waiting))
 
-    def _start(self, step: dict[str, Any]) -> bytes:
+    def _start(self, step: dict[str, Any] | msgspec.Raw, kind: str) -> bytes:
         first = self._begin() + self._stop()
         self._index += 1
-        self._open = str(step["type"])
+        self._open = kind
         return first + self._event("step.start", {"index": self._index, "step": step})
 
     def _stop(self) -> bytes:
@@ -167,12 +193,23 @@ class StreamWriter:
 class WholeResourceWriter(WholeWriter):
     """Writes an answer in one piece."""
 
+    def __init__(self, chat: Chat, stamp: Stamp) -> None:
+        super().__init__(chat, stamp)
+        self._foreign: list[msgspec.Raw] = []
+
+    def write(self, event: Event) -> bytes:
+        """Nothing yet; steps that Google ran itself are kept as they are."""
+        if isinstance(event, Unknown) and (piece := piece_of(event.native)) and piece.event_type == "step.start":
+            self._foreign.append(piece.step)
+        return super().write(event)
+
     def close(self) -> bytes:
         """The resource."""
         reply = self._reply
-        steps: list[dict[str, Any]] = []
+        steps: list[Any] = []
         if reply.thinking:
             steps.append({"type": "thought", "summary": [{"type": "text", "text": reply.thinking}]})
+        steps.extend(self._foreign)
         if reply.text:
             steps.append({"type": "model_output", "content": [{"type": "text", "text": reply.text}]})
         steps.extend(call_step(call) for call in reply.calls)
@@ -182,6 +219,16 @@ class WholeResourceWriter(WholeWriter):
     def fail(self, error: ProxyError) -> bytes:
         """An error body."""
         return encode({"error": error_object(error)})
+
+
+def piece_of(native: Native) -> _Piece | None:
+    """An event of this format that came from Google; None for anything else."""
+    if native.wire != NAME or not isinstance(native.body, bytes):
+        return None
+    try:
+        return PIECE.decode(native.body)
+    except (msgspec.DecodeError, RecursionError):
+        return None
 
 
 def resource(chat: Chat, stamp: Stamp, model: str, status: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from app.chat.model import Chat, Message, Text, ToolCall, ToolResult
+from app.chat.model import Chat, Message, Text, Thinking, ToolCall, ToolResult
 from app.wires.gemini_interactions import GEMINI_INTERACTIONS
 from tests.wires.gemini_interactions.speaking import (
     HELLO,
@@ -147,6 +147,14 @@ def test_steps_that_a_client_gave_back_itself_are_left_as_they_are() -> None:
     back = GEMINI_INTERACTIONS.restore(bare.messages[1], sealed, in_loop=True)
     body, _ = encoded(changed(bare, messages=(bare.messages[0], back, bare.messages[2])))
     assert body["input"] == steps
+
+
+def test_a_thought_of_another_provider_does_not_stand_for_googles_own() -> None:
+    parts = (Thinking("hm", "sig-of-another"), ToolCall("c1", "f", '{"a":1}'))
+    back = GEMINI_INTERACTIONS.restore(Message("assistant", parts), json.dumps(CALLS[:2]).encode(), in_loop=True)
+    body, _ = encoded(Chat(MODEL, (back, Message("user", (ToolResult("c1", (Text("x"),)),)))))
+    assert body["input"][:2] == CALLS[:2]
+    assert body["input"][2]["call_id"] == "own-1"
 
 
 # ---- an answer that was paused

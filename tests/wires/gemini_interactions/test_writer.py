@@ -30,9 +30,16 @@ from tests.wires.gemini_interactions.speaking import (
     STAMP,
     Json,
     answered,
+    completed,
+    created,
     decoded,
+    delta,
     frames,
+    model,
     read,
+    start,
+    stop,
+    stream,
     text,
     written,
 )
@@ -143,28 +150,28 @@ def test_calls_whose_pieces_mix_are_written_one_after_the_other() -> None:
         ToolCalled(1, ToolCall("c2", "g", '{"b":2}')),
         Finished("tool_calls"),
     ]
-    stream = written(events)
-    _one_after_the_other(stream)
-    calls = [event.call for event in answered(stream) if isinstance(event, ToolCalled)]
+    out = written(events)
+    _one_after_the_other(out)
+    calls = [event.call for event in answered(out) if isinstance(event, ToolCalled)]
     assert calls == [ToolCall("c1", "f", '{"a":1}'), ToolCall("c2", "g", '{"b":2}')]
-    assert [event.text for event in answered(stream) if isinstance(event, TextDelta)] == ["said between"]
+    assert [event.text for event in answered(out) if isinstance(event, TextDelta)] == ["said between"]
 
 
 def test_a_call_that_is_never_told_to_be_whole_loses_nothing() -> None:
-    stream = written(
+    out = written(
         [ToolCallDelta(0, "c1", "f", "{}"), ToolCallDelta(1, "c2", "g", "{}"), TextDelta("x"), Finished("stop")]
     )
-    _one_after_the_other(stream)
-    events = answered(stream)
+    _one_after_the_other(out)
+    events = answered(out)
     assert [event.call.id for event in events if isinstance(event, ToolCalled)] == ["c1", "c2"]
     assert TextDelta("x") in events
 
 
-def _one_after_the_other(stream: bytes) -> None:
+def _one_after_the_other(out: bytes) -> None:
     """No step begins before the one before it ended, and numbers rise."""
     opened: int | None = None
     begun = -1
-    for name, body in frames(stream):
+    for name, body in frames(out):
         if name == "step.start":
             assert opened is None
             assert body["index"] == begun + 1
@@ -175,7 +182,7 @@ def _one_after_the_other(stream: bytes) -> None:
             assert body["index"] == opened
             opened = None
     assert opened is None
-    ids = [int(body["event_id"]) for _, body in frames(stream) if body != "[DONE]"]
+    ids = [int(body["event_id"]) for _, body in frames(out) if body != "[DONE]"]
     assert ids == list(range(1, len(ids) + 1))
 
 
@@ -198,6 +205,28 @@ def test_a_call_that_comes_whole_is_told_as_one_piece(call: ToolCall, arguments:
     assert deltas == [{"type": "arguments_delta", "arguments": arguments}]
     (step,) = json.loads(written([ToolCalled(0, call)], streamed=False))["steps"]
     assert step["arguments"] == json.loads(arguments)
+
+
+def test_steps_that_google_ran_itself_reach_its_clients_as_they_were_under_numbers_of_their_own() -> None:
+    search: Json = {"type": "google_search_call", "id": "s1", "arguments": {"queries": ["x"]}}
+    note: Json = {"type": "text_annotation_delta", "annotations": [{"type": "url_citation", "url": "u"}]}
+    upstream = stream(
+        created(),
+        start(4, **search),
+        stop(4),
+        start(7, type="model_output"),
+        delta(7, type="text", text="a"),
+        delta(7, **note),
+        completed(),
+    )
+    out = written(read(upstream)[0])
+    _one_after_the_other(out)
+    found = frames(out)
+    assert [body["step"] for name, body in found if name == "step.start"] == [search, {"type": "model_output"}]
+    assert [body["delta"] for name, body in found if name == "step.delta"] == [text("a"), note]
+    whole = json.dumps({"id": "v1", "status": "completed", "steps": [search, model("a")]}).encode()
+    steps = json.loads(written(read(whole, streamed=False)[0], streamed=False))["steps"]
+    assert steps == [search, model("a")]
 
 
 def test_an_answer_of_nothing_is_still_a_whole_ceremony() -> None:
