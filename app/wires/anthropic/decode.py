@@ -14,7 +14,7 @@ import msgspec
 from app.chat.model import Chat, Message, Native, Part, Role, Text, Thinking, ToolCall, ToolResult
 from app.errors import ClientError
 from app.wires.anthropic import blocks
-from app.wires.anthropic.names import NAME, UNSIGNED
+from app.wires.anthropic.names import NAME
 from app.wires.anthropic.options import FIELDS, said_in, sampling_of, tools_of, unread
 from app.wires.envelope import RAW_LIST, Envelope, open_body, read, read_or_mend
 from app.wires.prefix import head_of, resume
@@ -27,7 +27,6 @@ MODELED = frozenset(FIELDS) | {"model", "messages", "system", "tools"}
 ROLES: Mapping[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
 NO_THREADS = "thread_unsupported_request"
 """The `details.error_code` on which Anthropic's SDK goes on without a thread."""
-_UNSIGNED = UNSIGNED.encode()
 
 
 def decode(inbound: Inbound, before: Chat | None = None) -> Chat:
@@ -50,7 +49,7 @@ def _whole(raw: bytes, mended: bool) -> Chat:
     if not slices:
         raise ClientError("messages is empty: send at least one message.", param="messages")
     messages = tuple(_messages(slices, read(listed, MESSAGES, "messages"), 0))
-    changed = mended or _UNSIGNED in raw
+    changed = mended or not _all_own(messages)
     head = head_of(raw, listed, slices[-1], "messages") if len(messages) > 1 and not changed else None
     system = _system(fields.get("system"))
     return _chat(Envelope(raw, fields, _model(fields), system, messages, changed, head, _no_tools(messages)))
@@ -61,18 +60,25 @@ def _resumed(body: bytes, before: Chat | None) -> Chat | None:
     if not isinstance(envelope, Envelope) or envelope.head is None:
         return None
     rest = resume(body, envelope.head, "messages")
-    if rest is None or "thread" in rest.fields or any(_UNSIGNED in bytes(slice_) for slice_ in rest.slices):
+    if rest is None or "thread" in rest.fields:
         return None
     known = envelope.messages[:-1]
     try:
         said = [blocks.MESSAGE.decode(slice_) for slice_ in rest.slices]
         new = tuple(_messages(rest.slices, said, len(known)))
         system = _same_system(rest.fields.get("system"), envelope)
+        if not _all_own(new):
+            return None
     except (msgspec.DecodeError, ClientError):  # reading it whole finds it again, and names its place
         return None
     plain = envelope.plain and _no_tools(new)
     model = _model(rest.fields)
     return _chat(Envelope(body, rest.fields, model, system, (*known, *new), False, rest.head, plain))
+
+
+def _all_own(messages: Iterable[Message]) -> bool:
+    """Whether Anthropic takes every message as its client wrote it."""
+    return all(message.native is not None for message in messages)
 
 
 def _refuse_threads(fields: Mapping[str, msgspec.Raw]) -> None:
@@ -134,7 +140,7 @@ def _messages(slices: Sequence[msgspec.Raw], said: Sequence[blocks.Message], sta
 
 
 def _message(role: Role, raw: msgspec.Raw, content: list[msgspec.Raw], where: str) -> Message:
-    """A message with thinking of another provider's model in it must not go to Anthropic as it is."""
+    """A message with thinking in it that Anthropic did not sign must not go there as it is."""
     parts = _parts(content, f"{where}.content")
     foreign = any(isinstance(part, Thinking) and not part.signature for part in parts)
     return Message(role, parts, None if foreign else Native(NAME, raw))

@@ -106,7 +106,10 @@ def _refit(body: dict[str, Any], chat: Chat, target: Target, rules: Claude, loss
     """What the client said for the model that it named, as the model takes it that it gets."""
     for name in BY_MODEL:
         body.pop(name, None)
-    fresh = generation(chat, target, rules, losses)
+    choice = tool_choice(chat, rules, losses) if chat.tools and chat.sampling.tool_choice else None
+    if choice is not None:
+        body["tool_choice"] = choice
+    fresh = generation(chat, target, rules, _is_forced(choice), losses)
     config = as_object(ANYTHING.decode(body.pop("output_config", b"null")))
     config.pop("effort", None)
     config |= as_object(fresh.pop("output_config", None))
@@ -115,10 +118,6 @@ def _refit(body: dict[str, Any], chat: Chat, target: Target, rules: Claude, loss
         losses.append(Loss("output_config.format", "This model cannot be held to a schema: the format was left out."))
     fresh.pop("stop_sequences", None)
     body |= fresh | ({"output_config": config} if config else {})
-    choice = tool_choice(chat, rules, losses) if chat.tools and chat.sampling.tool_choice else None
-    if choice is not None and "tool_choice" in body:
-        body["tool_choice"] = choice
-    _unforced_thinking(body, losses)
 
 
 # ---- a client of another format
@@ -134,10 +133,9 @@ def _anew(chat: Chat, target: Target, rules: Claude, losses: list[Loss]) -> dict
             body["tool_choice"] = choice
     body |= _system(chat.system, words)
     body["messages"] = []  # here, so that the fields stand in the order in which Anthropic caches them
-    body |= generation(chat, target, rules, losses)
+    body |= generation(chat, target, rules, _is_forced(body.get("tool_choice")), losses)
     if wanted:
         body["output_config"] = {**as_object(body.get("output_config")), "format": wanted}
-    _unforced_thinking(body, losses)
     budget = as_object(body.get("thinking")).get("type") == "enabled"
     _bundled(chat, rules, budget, body, losses)
     if chat.stream:
@@ -145,12 +143,8 @@ def _anew(chat: Chat, target: Target, rules: Claude, losses: list[Loss]) -> dict
     return body
 
 
-def _unforced_thinking(body: dict[str, Any], losses: list[Loss]) -> None:
-    """A forced tool and a thinking budget exclude each other: what the client relies on more is the call."""
-    thinking, choice = as_object(body.get("thinking")), as_object(body.get("tool_choice"))
-    if thinking.get("type") == "enabled" and choice.get("type") in ("any", "tool"):
-        del body["thinking"]
-        losses.append(Loss("reasoning", "Claude does not think before a call that it is forced to make."))
+def _is_forced(choice: Any) -> bool:
+    return as_object(choice).get("type") in ("any", "tool")
 
 
 def _bundled(chat: Chat, rules: Claude, budget: bool, body: dict[str, Any], losses: list[Loss]) -> None:

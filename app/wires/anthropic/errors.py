@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from app.errors import Kind, ProxyError, UpstreamError
 from app.wires.anthropic.names import NAME
 from app.wires.envelope import as_object, as_text
@@ -75,8 +73,7 @@ def body_of(error: ProxyError) -> dict[str, Any]:
 def problem(error: ProxyError) -> Problem:
     """The error as status, headers and body; Anthropic itself is quoted byte for byte."""
     written = problem_of(error, NAME, body_of(error))
-    status = STATUSES.get(error.kind, error.status)
-    return written if status == error.status else msgspec.structs.replace(written, status=status)
+    return Problem(STATUSES.get(error.kind, error.status), written.body, written.headers)
 
 
 def _message(error: ProxyError) -> str:

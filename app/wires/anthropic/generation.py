@@ -30,12 +30,18 @@ DYNAMIC_BUDGET = BUDGETS["medium"]
 JSON_ONLY = "Answer with one JSON value and nothing else: no fences, no words around it."
 
 
-def generation(chat: Chat, target: Target, rules: Claude, losses: list[Loss]) -> dict[str, Any]:
-    """max_tokens, thinking, effort, sampling and stop sequences. Raises ClientError for more than one candidate."""
+def generation(chat: Chat, target: Target, rules: Claude, forced: bool, losses: list[Loss]) -> dict[str, Any]:
+    """max_tokens, thinking, effort, sampling and stop sequences. Raises ClientError for more than one candidate.
+
+    `forced`: a tool is forced. That and a thinking budget exclude each other: the client relies more on the call.
+    """
     s = chat.sampling
     if s.candidates and s.candidates > 1:
         raise ClientError("n: more than one answer per request is not supported. Ask for one.", param="n")
     thinking, effort = _thinking(chat, rules, losses)
+    if forced and thinking is not None and thinking["type"] == "enabled":
+        thinking = None
+        losses.append(Loss("reasoning", "Claude does not think before a call that it is forced to make."))
     limit, thinking = _lengths(chat, target, thinking, losses)
     stop = [words for words in s.stop if words.strip()]
     if len(stop) < len(s.stop):

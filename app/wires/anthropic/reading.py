@@ -36,6 +36,9 @@ PLAIN = frozenset(("text", "tool_use"))
 """Blocks of which a client sends everything back."""
 
 
+NOTHING = msgspec.Raw(b"{}")
+
+
 class Tokens(msgspec.Struct):
     """usage. `input_tokens` is what no cache had to do with; a later one in a stream says only what is new."""
 
@@ -73,8 +76,8 @@ class Chunk(msgspec.Struct):
 
     type: str = ""
     message: Whole | None = None
-    content_block: msgspec.Raw | None = None
-    delta: msgspec.Raw | None = None
+    content_block: msgspec.Raw = NOTHING
+    delta: msgspec.Raw = NOTHING
     usage: Tokens | None = None
     error: Any = None
 
@@ -161,8 +164,8 @@ class Reading:
 
     # ---- blocks
 
-    def _opened(self, raw: msgspec.Raw | None, native: Native) -> list[Event]:
-        body = bytes(raw) if raw is not None else b"{}"
+    def _opened(self, raw: msgspec.Raw, native: Native) -> list[Event]:
+        body = bytes(raw)
         block = OBJECT.decode(body)
         self._blocks.start(body, block)
         self._kind = kind = as_text(block.get("type"))
@@ -198,9 +201,7 @@ class Reading:
             return []
         return [ToolCallDelta(self._calls, identity, name, given, native)]
 
-    def _grown(self, raw: msgspec.Raw | None, native: Native) -> list[Event]:
-        if raw is None:
-            return [Unknown(native)]
+    def _grown(self, raw: msgspec.Raw, native: Native) -> list[Event]:
         delta = DELTA.decode(raw)
         match delta.type:
             case "text_delta":
@@ -242,7 +243,7 @@ class Reading:
     # ---- the end
 
     def _ending(self, chunk: Chunk, native: Native) -> list[Event]:
-        if chunk.delta is not None and (reason := DELTA.decode(chunk.delta).stop_reason):
+        if reason := DELTA.decode(chunk.delta).stop_reason:
             self._reason, self._end = reason, native
         return [self._used(chunk.usage, native)] if chunk.usage else []
 
