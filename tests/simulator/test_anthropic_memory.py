@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from typing import Any
 
+import anthropic
 import httpx2
 import pytest
 
 from app.simulator.app import FIXED_TIME, create_simulator
+from app.simulator.running import Running
 
 PATH = "/v1/messages"
 HEADERS = {"x-api-key": "lab", "anthropic-version": "2023-06-01"}
@@ -118,3 +120,23 @@ async def test_a_thread_goes_on_with_only_what_is_new(http: httpx2.AsyncClient) 
         unknown = {"type": "continue", "previous_message_id": third.json()["id"] if headers is not THREADS else "msg_0"}
         lost = await ask("x", unknown, headers=headers)
         assert (lost.status_code, lost.json()["error"]["details"]["error_code"]) == (404, "thread_not_found")
+
+
+async def test_the_sdks_own_threads_work_and_outlive_a_lost_one(sim: Running) -> None:
+    plain = anthropic.DefaultAsyncHttpxClient(verify=False, trust_env=False)
+    async with anthropic.AsyncAnthropic(api_key="lab", base_url=sim.url, max_retries=0, http_client=plain) as claude:
+        thread = claude.beta.messages.thread(model=MODEL, max_tokens=500, system="Be kind.")
+        await thread.send({"role": "user", "content": "my name is Grace"})
+        answer = await thread.send({"role": "user", "content": "what is my name?"})
+        assert [block.text for block in answer.content if block.type == "text"] == ["Your name is Grace."]
+        assert len(sim.journal.last.body["messages"]) == 1
+        sim.script([{"status": 404, "json": _problem("thread_not_found")}])
+        again = await thread.send({"role": "user", "content": "what is my name?"})
+        assert [block.text for block in again.content if block.type == "text"] == ["Your name is Grace."]
+    assert [one.status for one in sim.journal.calls(PATH)] == [200, 200, 404, 200]
+    assert sim.journal.last.body["thread"] == {"type": "create"}
+
+
+def _problem(code: str) -> dict[str, Any]:
+    details = {"error_code": code}
+    return {"type": "error", "error": {"type": "not_found_error", "message": "gone", "details": details}}

@@ -15,9 +15,8 @@ from app.simulator.shapes import Json, as_list, as_object, as_text, is_list, is_
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
-_SERVER_RESULTS = (
-    "web_search_tool_result",
-    "web_fetch_tool_result",
+_WEB_RESULTS = ("web_search_tool_result", "web_fetch_tool_result")
+_CODE_RESULTS = (
     "code_execution_tool_result",
     "bash_code_execution_tool_result",
     "text_editor_code_execution_tool_result",
@@ -42,13 +41,14 @@ _FIELDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # kind: requ
     "thinking": (("thinking", "signature"), ()),
     "redacted_thinking": (("data",), ()),
     "tool_use": (("id", "name", "input"), ("cache_control", "caller", "toolset_name")),
-    "tool_result": (("tool_use_id",), ("content", "is_error", "cache_control")),
+    "tool_result": (("tool_use_id",), ("content", "is_error", "cache_control", "toolset_name")),
     "tool_reference": (("tool_name",), ("cache_control",)),
     "server_tool_use": (("id", "name", "input"), ("cache_control", "caller")),
     "container_upload": (("file_id",), ("cache_control",)),
-    **dict.fromkeys(_SERVER_RESULTS, (("tool_use_id", "content"), ("cache_control", "caller"))),
+    **dict.fromkeys(_WEB_RESULTS, (("tool_use_id", "content"), ("cache_control", "caller"))),
+    **dict.fromkeys(_CODE_RESULTS, (("tool_use_id", "content"), ("cache_control",))),
 }
-_OF_THE_MODEL = ("thinking", "redacted_thinking", "tool_use", "server_tool_use", *_SERVER_RESULTS)
+_OF_THE_MODEL = ("thinking", "redacted_thinking", "tool_use", "server_tool_use", *_WEB_RESULTS, *_CODE_RESULTS)
 _OF_THE_USER = ("image", "search_result", "tool_result", "container_upload")
 _IN_RESULTS = ("text", "image", "document", "search_result", "tool_reference", "browser_state")
 _SOURCES: Mapping[str, tuple[str, ...]] = {

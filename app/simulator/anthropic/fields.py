@@ -12,7 +12,17 @@ from app.simulator.anthropic.tools import check_format, forced
 from app.simulator.shapes import Json, as_number, as_object, as_text, is_list
 
 _DOCS = "Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
-COUNTED = ("model", "messages", "system", "tools", "tool_choice", "thinking", "output_config", "cache_control")
+COUNTED = (
+    "model",
+    "messages",
+    "system",
+    "tools",
+    "tool_choice",
+    "thinking",
+    "output_config",
+    "cache_control",
+    "speed",
+)
 ASKED = (
     *COUNTED,
     "max_tokens",
@@ -20,7 +30,6 @@ ASKED = (
     "stream",
     "metadata",
     "service_tier",
-    "speed",
     "inference_geo",
     "container",
     "diagnostics",
@@ -35,7 +44,7 @@ _BETAS: Mapping[str, tuple[str, ...]] = {  # field: beginnings of the betas that
     "fallback_credit_token": ("",),
     "billing_policy": ("",),
 }
-_COUNTED_BETAS = ("context_management", "mcp_servers")
+_COUNTED_BETAS = ("context_management", "mcp_servers", "compaction", "billing_policy")
 _LEAST_BUDGET = 1024
 
 
@@ -101,7 +110,8 @@ def _check_config(thinking: Json, body: Json, model: Model, terms: Terms) -> Non
     more = shown if kind in ("adaptive", "enabled") else ()
     fields_at(place, thinking, ("budget_tokens",) if kind == "enabled" else (), more)
     if thinking.get("display") is not None:
-        one_of(f"{place}.display", thinking["display"], ("summarized", "omitted", "updates"))
+        updates = ("updates",) if terms.betas else ()  # which beta brings it is not known: any does
+        one_of(f"{place}.display", thinking["display"], ("summarized", "omitted", *updates))
     if thinking.get("block_binding") is not None:
         binding = object_at(f"{place}.block_binding", thinking["block_binding"])
         fields_at(f"{place}.block_binding", binding, ("prefix_mismatch_behavior",), typed=False)

@@ -103,7 +103,7 @@ def events_of(message: Json, portions: Callable[[str], list[str]]) -> Iterator[J
             yield {"type": "content_block_delta", "index": index, "delta": delta}
         yield {"type": "content_block_stop", "index": index}
     delta = {key: message.get(key) for key in ("stop_reason", "stop_sequence", "stop_details")}
-    ended: Json = {"type": "message_delta", "delta": delta, "usage": usage or {"output_tokens": 1}}
+    ended: Json = {"type": "message_delta", "delta": delta, "usage": _cumulative(usage)}
     if "context_management" in message:
         ended["context_management"] = message["context_management"]
     yield ended
@@ -165,6 +165,12 @@ def _usage(saying: Saying) -> Json:
         "output_tokens_details": {"thinking_tokens": thinking},
         "service_tier": "standard",
     }
+
+
+def _cumulative(usage: Json) -> Json:
+    """The usage of a stream's end: the sums alone, without what message_start has said for good."""
+    kept = {key: value for key, value in usage.items() if key not in ("cache_creation", "service_tier")}
+    return kept or {"output_tokens": 1}
 
 
 def _parted(block: Json, portions: Callable[[str], list[str]]) -> tuple[Json, list[Json]]:
