@@ -6,8 +6,8 @@ an exception: the model reads it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeGuard
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeGuard, cast
 
 import msgspec
 
@@ -148,6 +148,8 @@ def _rows(table: Table, asked: Asked, bounds: Bounds) -> str:
 
 def _picked(table: Table, asked: Asked) -> tuple[Sequence[int], tuple[str, ...]]:
     """The rows that match, and the fields to show of them (none: all)."""
+    if not (asked.fields or asked.where or asked.search):
+        return range(table.total), ()
     names = list(dict.fromkeys(column.name for block in table.blocks() for column in block.columns))
     if wrong := [name for name in asked.fields if name not in names]:
         known = ", ".join(name[:60] for name in names[:40])
@@ -167,21 +169,34 @@ def _all_hold(tests: Sequence[Condition], table: Table, row: int) -> bool:
 
 
 def _searched(table: Table, words: str) -> list[int]:
-    low = words.lower().encode("utf-8", "replace")
+    low = words.lower()
     found: list[int] = []
     for block in table.blocks():
         for row, text in enumerate(block.texts, block.start):
-            plain = text.lower()
-            if low in plain or (b"\\u" in plain and low in _unescaped(text)):
+            plain = text.decode()
+            if low in plain.lower() or ("\\" in plain and low in _unescaped(text).lower()):
                 found.append(row)
     return found
 
 
-def _unescaped(text: bytes) -> bytes:
+def _unescaped(text: bytes) -> str:
+    """JSON text without its escapes; '' if it is none."""
     try:
-        return msgspec.json.encode(msgspec.json.decode(text)).lower()
+        return "\n".join(_strings(msgspec.json.decode(text)))
     except (msgspec.DecodeError, RecursionError):
-        return b""
+        return ""
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for each in cast(list[Any], value):
+            yield from _strings(each)
+    elif _is_object(value):
+        for name, each in value.items():
+            yield name
+            yield from _strings(each)
 
 
 def _row(table: Table, row: int, fields: Sequence[str], longest: int, start: int) -> bytes:

@@ -47,7 +47,8 @@ class Extreme(NamedTuple):
 class FieldStats:
     """What is gathered of one field, block by block.
 
-    Attributes: `filled` counts rows with a value that is not empty, `size` is bytes, `largest` the longest value's.
+    Attributes: `filled` counts rows with a value that is not empty, `size` is bytes, `largest` the longest value's,
+    `only` is the first value, `absent` names rows without the field.
     """
 
     def __init__(self, name: str) -> None:
@@ -60,17 +61,25 @@ class FieldStats:
         self.high: list[Extreme] = []
         self.dates: tuple[bytes, bytes] | None = None
         self.mark = 0
+        self.only: bytes | None = None
+        self.absent: list[int] = []
+        self._same = True
         self._first: dict[bytes, int] = {}
         self._kind_rows: dict[str, list[int]] = {}
         self._longest: tuple[int, int] = (0, -1)
         self._sum = self._squares = 0.0
         self._all_dates = self._all_integers = True
 
-    def add(self, column: Column) -> None:
-        """Take in the field's values of one block."""
+    def add(self, column: Column, start: int, count: int) -> None:
+        """Take in the field's values of one block, which has `count` rows from `start` on."""
         values = column.values
         lengths = list(map(len, values))
+        if self.only is None:
+            self.only = values[0]
+        self._same = self._same and values.count(self.only) == len(values)
         self.present += len(values)
+        if len(values) < count and len(self.absent) < MOST_OUTLIERS:
+            self.absent += sorted({*range(start, start + count)}.difference(column.rows))[:MOST_OUTLIERS]
         self.size += sum(lengths)
         self.mark = hash((self.mark, column.rows[0], len(values), b"\x1f".join(values)))
         self._lengths(column.rows, lengths)
@@ -99,7 +108,7 @@ class FieldStats:
 
     def constant(self, total: int) -> bool:
         """Whether every row has the same value."""
-        return total > 1 and self.present == total and self.counts is not None and len(self.counts) == 1
+        return total > 1 and self.present == total and self._same
 
     def outliers(self, total: int) -> list[int]:
         """Rows that stick out by this field, the strangest kind first."""
@@ -108,6 +117,8 @@ class FieldStats:
         for kind, count in self.kinds.items():
             if count <= rare and len(self.kinds) > 1:
                 rows += self._kind_rows[kind]
+        if total - self.present <= rare:
+            rows += self.absent
         if self.present <= rare < total:
             rows += [row for found in self._kind_rows.values() for row in found]
         rows += self._rare_values(total, rare)

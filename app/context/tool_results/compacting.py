@@ -115,9 +115,21 @@ def _small(
     chosen = (
         Choice(None, ())
         if whole.kind == "object"
-        else choice(found.fields, found.total, settings.keep_fields, budget, looked_for)
+        else choice(found.fields, found.total, settings.keep_fields, _bytes_in(budget, whole, limits), looked_for)
     )
-    return RowsForm(whole, found, chosen, handle, limits).within(budget), chosen.dropped
+    small = RowsForm(whole, found, chosen, handle, limits).within(budget)
+    if small.returned == found.total and any(each.why == "giant" for each in chosen.dropped):
+        fuller = chosen.with_giants(found.fields)
+        cut_short = RowsForm(whole, found, fuller, handle, limits).with_all_rows(budget)
+        if cut_short is not None:
+            return cut_short, fuller.dropped
+    return small, chosen.dropped
+
+
+def _bytes_in(budget: int, table: Table, limits: Limits) -> int:
+    """How many bytes of such rows a budget of tokens is good for, by the first row."""
+    row = table.raw(0)[:4000]
+    return budget * len(row) // max(size.of_text(row.decode("utf-8", "replace"), limits.family), 1)
 
 
 def _content(result: ToolResult, small: str) -> tuple[Text | Media | Opaque, ...]:

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from app.context.tool_results.columns import FieldStats
+from app.context.tool_results.cutting import cut
 from app.context.tool_results.needles import Needle
 from app.context.tool_results.shapes import quoted
 
@@ -16,19 +17,24 @@ Why: TypeAlias = Literal["not wanted", "empty", "constant", "duplicate", "giant"
 GIANT = 1600
 """Bytes of a field's value, on average, above which it takes the place of many rows: a page, an embedding, a file."""
 
-WIDEST_SHARE = 0.125
-"""Share of the budget that one row may take, on average, before some of its fields go."""
+LONGEST_CONSTANT = 300
+"""Characters that are told of a value that is the same in every row."""
 
-BYTES_A_TOKEN = 2.5
-"""Of JSON, leaning low: how many bytes a token of the budget is good for."""
+WIDEST_SHARE = 0.1
+"""Share of the room that one row may take, on average, before some of its fields go."""
 
 
 class Dropped(msgspec.Struct, frozen=True):
-    """A field that is not shown. `as_` is the field that says the same, for a duplicate; the value, for a constant."""
+    """A field that is not shown.
+
+    Args:
+        as_: for a duplicate the field that says the same; for a constant its value as JSON text, cut if it is `long`.
+    """
 
     field: str
     why: Why
     as_: str = ""
+    long: bool = False
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -40,15 +46,20 @@ class Choice(msgspec.Struct, frozen=True):
     @property
     def hides(self) -> bool:
         """Whether anything that is not shown is nowhere else in the small form."""
-        return any(each.why not in ("empty", "constant", "duplicate") for each in self.dropped)
+        return any(each.long or each.why not in ("empty", "constant", "duplicate") for each in self.dropped)
+
+    def with_giants(self, fields: Sequence[FieldStats]) -> Choice:
+        """The same, but giant fields are shown, to be cut."""
+        return _choice(fields, tuple(each for each in self.dropped if each.why != "giant"))
 
 
 def choice(
-    fields: Sequence[FieldStats], total: int, keep: Sequence[str], budget: int, looked_for: Sequence[Needle]
+    fields: Sequence[FieldStats], total: int, keep: Sequence[str], room: int, looked_for: Sequence[Needle]
 ) -> Choice:
-    """What to show of each row, within `budget` tokens for all of them.
+    """What to show of each row.
 
     Args:
+        room: bytes that all rows may take together, about.
         keep: the fields that the user wants. Those that no row has do not count; if none of them is there, none is set.
     """
     names = {each.name for each in fields}
@@ -63,7 +74,7 @@ def choice(
         dropped += [Dropped(each.name, "giant") for each in giants]
         left = [each for each in left if each not in giants]
     if total > 1:
-        dropped += _too_wide(left, total, budget, looked_for)
+        dropped += _too_wide(left, total, room, looked_for)
     order = {each.name: place for place, each in enumerate(fields)}
     return _choice(fields, tuple(sorted(dropped, key=lambda each: order[each.field])))
 
@@ -82,9 +93,10 @@ def _saying_nothing(fields: Sequence[FieldStats], total: int) -> list[Dropped]:
     for each in fields:
         if not each.filled:
             dropped.append(Dropped(each.name, "empty"))
-        elif each.constant(total) and each.largest <= 200:
-            value = next(iter(each.counts or ()), b"")
-            dropped.append(Dropped(each.name, "constant", value.decode()))
+        elif each.constant(total):
+            value = each.only or b""
+            told = cut(value, LONGEST_CONSTANT)
+            dropped.append(Dropped(each.name, "constant", told.decode(), told is not value))
         else:
             same = known.setdefault((each.mark, each.present, each.size), each.name)
             if same != each.name and total > 1:
@@ -92,9 +104,9 @@ def _saying_nothing(fields: Sequence[FieldStats], total: int) -> list[Dropped]:
     return dropped if len(dropped) < len(fields) else []
 
 
-def _too_wide(left: Sequence[FieldStats], total: int, budget: int, looked_for: Sequence[Needle]) -> list[Dropped]:
+def _too_wide(left: Sequence[FieldStats], total: int, room: float, looked_for: Sequence[Needle]) -> list[Dropped]:
     """The fields that do not fit beside the others: shorter, fuller and telling ones stay first."""
-    room = budget * WIDEST_SHARE * BYTES_A_TOKEN
+    room *= WIDEST_SHARE
     sizes = {each.name: each.size / total + (len(quoted(each.name)) + 2) * each.present / total for each in left}
     if sum(sizes.values()) <= room:
         return []

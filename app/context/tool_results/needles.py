@@ -94,16 +94,20 @@ def _stem(word: str) -> str:
 
 def forms_of(value: str) -> tuple[bytes, ...]:
     """How a source may spell it: as it is, with JSON's escapes, and a number without its commas. In lower case."""
-    low = " ".join(value.lower().split())
-    plain = low.encode("utf-8", "replace")
-    escaped = _escaped(low)
-    bare = low.replace(",", "").encode("utf-8", "replace") if low.replace(",", "").replace(".", "").isdigit() else plain
-    return tuple(dict.fromkeys(form for form in (plain, escaped, bare) if form))
+    said = " ".join(value.encode("utf-8", "replace").decode().split())
+    low = said.lower()
+    spellings = [low]
+    if not low.isascii():
+        spellings += [said, low.capitalize()]  # texts are searched with only their ASCII letters in lower case
+    if low.replace(",", "").replace(".", "").isdigit():
+        spellings.append(low.replace(",", ""))
+    forms = (form for each in spellings for form in (each.encode().lower(), _escaped(each).lower()))
+    return tuple(dict.fromkeys(form for form in forms if form))
 
 
 def _escaped(text: str) -> bytes:
     r"""As a JSON writer spells it that knows ASCII only (`\u30d0`), and with JSON's own escapes."""
-    inside = quoted(text.encode("utf-8", "replace").decode())[1:-1].decode()
+    inside = quoted(text)[1:-1].decode()
     units = (sign if sign.isascii() else _units(sign) for sign in inside)
     return "".join(units).encode()
 

@@ -16,7 +16,7 @@ FEWEST_ROWS = 4
 """An array of fewer rows is no table: it is read by its sections."""
 
 LARGEST_ROW = 6000
-"""Bytes of a row, on average, above which rows are too large to be shown as such."""
+"""Bytes of a row, on average, above which rows that are mostly one deep value are read by their sections."""
 
 Whole: TypeAlias = Table | Lines
 
@@ -65,10 +65,16 @@ def _json(text: str) -> Table | None:
         rows = JsonRows("array", ITEMS.decode(data)) if data[:1] == b"[" else nested(data)
     except UNREADABLE:
         rows = None
-    if rows is None or rows.total < FEWEST_ROWS or len(data) > rows.total * LARGEST_ROW:
+    if rows is None or rows.total < FEWEST_ROWS or (len(data) > rows.total * LARGEST_ROW and _deep(rows)):
         rows = sections(data)
     rows.mended = mended
     return rows
+
+
+def _deep(rows: JsonRows) -> bool:
+    """Whether the first row is mostly one object or list."""
+    values = sorted(rows.cells(0).values(), key=len)
+    return values[-1][:1] in (b"{", b"[") and len(values[-1]) * 2 > sum(map(len, values))
 
 
 def _unquoted(text: str) -> Whole | None:

@@ -63,6 +63,15 @@ class RowsForm:
                 return best
         return best or self._fitted(budget, (b"[]", b"{}"), LONGEST_VALUES[-1], brief=True) or self._bare()
 
+    def with_all_rows(self, budget: int) -> Small | None:
+        """Every row, with values cut as far as they must be for that; None if that is not enough."""
+        heads = self._heads(budget)
+        for longest in LONGEST_VALUES[1:]:
+            small = self._fitted(budget, heads, longest)
+            if small is not None and small.returned == self._found.total:
+                return small
+        return None
+
     def _heads(self, budget: int) -> tuple[bytes, bytes]:
         """Schema and digest, as far as they fit."""
         table, found, family = self._table, self._found, self._family

@@ -184,6 +184,8 @@ def _even(records: list[list[str]], width: int) -> list[list[str]]:
 def _are_names(names: Sequence[str]) -> bool:
     if len(names) < 2 or len(set(names)) < len(names):
         return False
+    if any("=" in name or name.count("(") != name.count(")") for name in names):
+        return False  # arguments of a call, in code
     return all(len(name) <= LONGEST_NAME and _HEADING.search(name) for name in names)
 
 

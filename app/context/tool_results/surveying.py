@@ -86,7 +86,7 @@ def survey(table: Table, looked_for: Sequence[Needle]) -> Survey:
                     beyond.add(column.name)
                     continue
                 stats = fields[column.name] = FieldStats(column.name)
-            stats.add(column)
+            stats.add(column, block.start, len(block.texts))
         texts = [text.lower() for text in block.texts]
         hits_in(texts, block.start, looked_for, hits, most)
         hits_in(texts, block.start, _WORDS, trouble, total)
