@@ -51,6 +51,20 @@ class Interaction(msgspec.Struct):
     error: Any = None
 
 
+class Delta(msgspec.Struct):
+    """What a step goes on with. Each kind has one of these fields; steps that Google runs have others."""
+
+    type: str | None = ""
+    text: Any = None
+    content: Any = None
+    signature: Any = None
+    arguments: Any = None
+    annotations: Any = None
+
+
+DELTA = msgspec.json.Decoder(Delta)
+
+
 class Answer:
     """What one answer has said so far; shared by the streamed and the whole form."""
 
@@ -151,32 +165,32 @@ class Answer:
     def go_on(self, index: int, raw: msgspec.Raw, native: Native | None) -> list[Event]:
         """More of a step."""
         step = self._steps.get(index)
-        delta = RAW_FIELDS.decode(raw)
-        said = as_object(ANYTHING.decode(raw))
+        said = DELTA.decode(raw)
         if step is None:  # its beginning was left out: what the delta is tells what the step is
-            if (kind := BEGINNINGS.get(as_text(said.get("type")))) is None:
+            if (kind := BEGINNINGS.get(said.type or "")) is None:
                 return [Unknown(Native(NAME, native.body if native else raw))]
             return [*self.begin(index, kind, native), *self.go_on(index, raw, native)]
-        match said.get("type"):
+        match said.type:
             case "text":
-                step.add({"type": "text", "text": as_text(said.get("text"))})
-                return _text(as_text(said.get("text")), native)
+                words = as_text(said.text)
+                step.say(words)
+                return _text(words, native)
             case "thought_summary":
-                content = as_object(said.get("content"))
+                content = as_object(said.content)
                 step.add(content)
                 words = as_text(content.get("text"))
                 return [ThinkingDelta(words, native)] if words else []
             case "thought_signature":
-                step.sign(as_text(said.get("signature")))
+                step.sign(as_text(said.signature))
                 return []
             case "arguments_delta":
-                return self._argue(step, as_text(said.get("arguments")), native)
+                return self._argue(step, as_text(said.arguments), native)
             case "text_annotation_delta":
-                step.annotate(as_list(said.get("annotations")))
+                step.annotate(as_list(said.annotations))
             case _ if step.kind == "model_output":
-                step.add(said)
+                step.add(as_object(ANYTHING.decode(raw)))
             case _:
-                step.merge(delta)
+                step.merge(RAW_FIELDS.decode(raw))
         return [Unknown(Native(NAME, native.body if native else raw))]
 
     def _argue(self, step: Step, piece: str, native: Native | None) -> list[Event]:

@@ -17,7 +17,7 @@ from app.wires.envelope import ANYTHING, RAW_FIELDS, RAW_LIST, as_list, as_objec
 class Step:
     """A step that is open. `number` counts the calls of the answer."""
 
-    __slots__ = ("_contents", "_fields", "_pieces", "_signature", "call", "kind", "number")
+    __slots__ = ("_contents", "_fields", "_more", "_pieces", "_signature", "call", "kind", "number")
 
     def __init__(self, raw: msgspec.Raw, number: int) -> None:
         """`raw` is the step as step.start holds it, maybe with its beginning in it."""
@@ -26,6 +26,7 @@ class Step:
         self.number = number
         self.call: ToolCall | None = None
         self._pieces: list[str] = []
+        self._more: list[str] = []  # words that go on from the last content
         self._signature = self.text_of("signature") if self.kind == "thought" else ""
         name = "summary" if self.kind == "thought" else "content"
         self._contents: list[Any] = []
@@ -65,19 +66,32 @@ class Step:
         """The thought's signature, or more of it."""
         self._signature += signature
 
+    def say(self, words: str) -> None:
+        """More words: they go on from the text before them, if text stands there."""
+        if not self._more and as_object(self._contents[-1] if self._contents else None).get("type") != "text":
+            self._contents.append({"type": "text", "text": ""})
+        self._more.append(words)
+
     def add(self, content: Mapping[str, Any]) -> None:
-        """More content: text that goes on is joined to the text before it, anything else stands for itself."""
-        last = as_object(self._contents[-1]) if self._contents else {}
-        if set(content) == {"type", "text"} and content["type"] == "text" == last.get("type"):
-            self._contents[-1] = last | {"text": as_text(last.get("text")) + as_text(content["text"])}
+        """More content. Mere text is words that go on, anything else stands for itself."""
+        if len(content) == 2 and content.get("type") == "text" and "text" in content:
+            self.say(as_text(content["text"]))
         else:
+            self._join()
             self._contents.append(dict(content))
 
     def annotate(self, annotations: list[Any]) -> None:
         """Annotations of the text that was said last."""
+        self._join()
         last = as_object(self._contents[-1]) if self._contents else {}
         if last.get("type") == "text":
             self._contents[-1] = last | {"annotations": [*as_list(last.get("annotations")), *annotations]}
+
+    def _join(self) -> None:
+        if self._more:
+            last = as_object(self._contents[-1])
+            self._contents[-1] = last | {"text": as_text(last.get("text")) + "".join(self._more)}
+            self._more = []
 
     def merge(self, delta: Mapping[str, msgspec.Raw]) -> None:
         """Fields of a step that its provider runs: each delta says them as they stand now."""
@@ -93,6 +107,7 @@ class Step:
 
     def whole(self) -> bytes:
         """The step as one JSON object."""
+        self._join()
         fields = dict(self._fields)
         if self.kind == "thought":
             fields |= {"signature": self._signature} if self._signature else {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -14,15 +15,58 @@ from app.wires.gemini_interactions.names import CONTENTS, NAME, Steps
 
 Fields = Mapping[str, msgspec.Raw]
 STRING = msgspec.json.Decoder(str | None)
-FLAG = msgspec.json.Decoder(bool | None)
 KINDS: Mapping[str, MediaKind] = {"image": "image", "audio": "audio", "video": "video", "document": "file"}
 DETAILS = {"low": "low", "medium": "auto", "high": "high", "ultra_high": "original"}
 """`resolution` → detail."""
 
 
+MISSING = msgspec.Raw(b"null")
+
+
+class _Plain(msgspec.Struct, forbid_unknown_fields=True):
+    """A content that is mere text."""
+
+    type: Literal["text"]
+    text: str
+
+
+class _PlainStep(msgspec.Struct, forbid_unknown_fields=True):
+    """A step of nothing but words: nearly all of a long chat."""
+
+    type: str
+    content: list[_Plain]
+
+
+class _CallStep(msgspec.Struct):
+    """A function_call. Some write its arguments as text."""
+
+    id: str | None = ""
+    name: str | None = ""
+    arguments: msgspec.Raw = MISSING
+    signature: str | None = ""
+
+
+class _ResultStep(msgspec.Struct):
+    """A function_result."""
+
+    call_id: str | None = ""
+    name: str | None = ""
+    result: msgspec.Raw = MISSING
+    is_error: bool | None = False
+
+
+PLAIN_STEP = msgspec.json.Decoder(_PlainStep)
+CALL_STEP = msgspec.json.Decoder(_CallStep)
+RESULT_STEP = msgspec.json.Decoder(_ResultStep)
+
+
 def parts_of(raw: msgspec.Raw, kind: str, where: str) -> tuple[Part, ...]:
     """The parts of one step. Raises ClientError naming the field at fault."""
     if kind in ("user_input", "model_output"):
+        try:
+            return tuple([Text(each.text) for each in PLAIN_STEP.decode(raw).content])
+        except msgspec.ValidationError:
+            pass
         fields = read(raw, RAW_FIELDS, where)
         return _content(fields.get("content"), f"{where}.content")
     native = Native(NAME, Steps((raw,)))
@@ -32,9 +76,9 @@ def parts_of(raw: msgspec.Raw, kind: str, where: str) -> tuple[Part, ...]:
         words = "".join(part.text for part in said if isinstance(part, Text))
         return (Thinking(words, _text(fields, "signature", where), native),)
     if kind == "function_call":
-        return (_call(read(raw, RAW_FIELDS, where), native, where),)
+        return (_call(read(raw, CALL_STEP, where), native, where),)
     if kind == "function_result":
-        return (_result(read(raw, RAW_FIELDS, where), native, where),)
+        return (_result(read(raw, RESULT_STEP, where), native, where),)
     return (Opaque(native),)
 
 
@@ -82,36 +126,37 @@ def _part(raw: msgspec.Raw, where: str) -> Part:
     )
 
 
-def _call(fields: Fields, native: Native, where: str) -> ToolCall:
-    name, identity = _text(fields, "name", where), _text(fields, "id", where)
-    if not name:
+def _call(step: _CallStep, native: Native, where: str) -> ToolCall:
+    if not step.name:
         raise ClientError(f"{where}.name is missing: a call names its function.", param=f"{where}.name")
-    arguments = arguments_of(fields.get("arguments"))
-    return ToolCall(identity, name, arguments, _text(fields, "signature", where), native=native)
+    arguments = arguments_of(step.arguments)
+    return ToolCall(step.id or "", step.name, arguments, step.signature or "", native=native)
 
 
-def arguments_of(raw: msgspec.Raw | None) -> str:
+def arguments_of(raw: msgspec.Raw) -> str:
     """Arguments as JSON text; what was no JSON object comes out from under the key that carried it."""
-    text = compact(raw).decode() if raw is not None else "{}"
-    if text == "null":
-        return "{}"
-    return unwrapped(text) if text.startswith('{"_raw":') else text
+    match first_byte(raw):
+        case b"n":
+            return "{}"
+        case b'"':
+            return STRING.decode(raw) or "{}"
+        case _:
+            text = compact(raw).decode()
+            return unwrapped(text) if text.startswith('{"_raw":') else text
 
 
-def _result(fields: Fields, native: Native, where: str) -> ToolResult:
-    identity = _text(fields, "call_id", where)
-    if not identity:
+def _result(step: _ResultStep, native: Native, where: str) -> ToolResult:
+    if not step.call_id:
         raise ClientError(f"{where}.call_id is missing: a result names its call.", param=f"{where}.call_id")
-    failed = bool(read(fields["is_error"], FLAG, f"{where}.is_error")) if "is_error" in fields else False
-    said = _result_content(fields.get("result"), f"{where}.result")
-    return ToolResult(identity, said, _text(fields, "name", where), failed, native)
+    said = _result_content(step.result, f"{where}.result")
+    return ToolResult(step.call_id, said, step.name or "", bool(step.is_error), native)
 
 
-def _result_content(raw: msgspec.Raw | None, where: str) -> tuple[Text | Media | Opaque, ...]:
+def _result_content(raw: msgspec.Raw, where: str) -> tuple[Text | Media | Opaque, ...]:
     """A string, a list of contents, or any other JSON, which is then the result itself."""
-    first = first_byte(raw) if raw is not None else b'"'
-    if raw is None or first == b'"':
-        return (Text(read(raw or b'""', STRING, where) or ""),)
+    first = first_byte(raw)
+    if raw is MISSING or first == b'"':
+        return (Text(read(raw, STRING, where) or ""),)
     if first == b"[":
         slices = read(raw, RAW_LIST, where)
         if slices and all(_is_content(each) for each in slices):

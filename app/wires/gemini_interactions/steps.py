@@ -8,7 +8,7 @@ the calls in it are known.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -23,7 +23,17 @@ from app.wires.gemini_interactions.names import NAME, Steps
 
 GO_ON = "(Go on.)"
 OPAQUE = "A part that only its own provider understands was left out."
-TEXT = msgspec.json.Decoder(str | None)
+
+
+class _CallStep(msgspec.Struct):
+    """What is read of a step to see whether it calls."""
+
+    type: str | None = ""
+    id: str | None = ""
+    name: str | None = ""
+
+
+CALL_STEP = msgspec.json.Decoder(_CallStep)
 
 
 class _Call(msgspec.Struct):
@@ -56,14 +66,27 @@ def steps_of(chat: Chat) -> tuple[list[Any], list[Loss]]:
     Raises ClientError for content that this format cannot hold at all, and where there is nothing to send.
     """
     builder = _Builder()
-    for index, message in enumerate(chat.messages):
-        builder.add(index, message, written=index >= chat.since)
+    for index in range(_first_needed(chat), len(chat.messages)):
+        builder.add(index, chat.messages[index], written=index >= chat.since)
     if builder.out and chat.messages[-1].role == "assistant":
         builder.out.append({"type": "user_input", "content": [{"type": "text", "text": GO_ON}]})
         builder.losses.append(Loss("messages[-1]", "Gemini takes no prefilled answer: it is asked to go on instead."))
     if not (builder.out or chat.after or chat.resume):
         raise ClientError("The conversation holds no text, file or tool result to send.", param="messages")
     return builder.out, list(dict.fromkeys(builder.losses))
+
+
+def _first_needed(chat: Chat) -> int:
+    """Where to begin reading: at the step whose calls the new results may answer, if all ids from there on are Gemini's
+    own. An id that is made up must be one that no call before it has."""
+    messages = chat.messages
+    first = chat.since
+    while first > 0 and messages[first - 1].role != "assistant":
+        first -= 1
+    while first > 0 and messages[first - 1].role == "assistant":
+        first -= 1
+    own = all(_own_steps(message.native) for message in messages[first:] if message.calls)
+    return first if own else 0
 
 
 class _Builder:
@@ -233,14 +256,9 @@ def _own_steps(native: Native | None) -> Steps | None:
 
 def _calls_in(raws: Iterable[msgspec.Raw]) -> Iterable[tuple[str, str]]:
     """Id and name of each call among steps that Gemini, or a client of it, wrote."""
-    for raw in raws:
-        fields = RAW_FIELDS.decode(raw)
-        if bytes(fields.get("type", b"")) == b'"function_call"':
-            yield _word(fields, "id"), _word(fields, "name")
-
-
-def _word(fields: Mapping[str, msgspec.Raw], name: str) -> str:
-    return (TEXT.decode(fields[name]) or "") if name in fields else ""
+    for step in map(CALL_STEP.decode, raws):
+        if step.type == "function_call":
+            yield step.id or "", step.name or ""
 
 
 def _renamed(raw: msgspec.Raw, call: _Call | None) -> Any:

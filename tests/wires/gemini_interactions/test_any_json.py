@@ -26,7 +26,7 @@ WORDS = st.sampled_from(
         *("completed", "failed", "requires_action", "safety", "user", "model", "", "x"),
     )
 )
-JSON = st.recursive(
+JSON: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers(-2, 3) | WORDS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(FIELDS), inner, max_size=4),
     max_leaves=12,
@@ -34,28 +34,33 @@ JSON = st.recursive(
 KINDS = st.sampled_from(
     ("thought", "model_output", "function_call", "function_result", "user_input", "google_search_call", "x")
 )
-STEPS = st.builds(
-    lambda kind, rest: rest | {"type": kind}, KINDS, st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=4)
+DELTA_KINDS = st.sampled_from(
+    ("text", "thought_summary", "thought_signature", "arguments_delta", "text_annotation_delta", "image", "x")
 )
-DELTAS = st.builds(
-    lambda kind, rest: rest | {"type": kind},
-    st.sampled_from(
-        ("text", "thought_summary", "thought_signature", "arguments_delta", "text_annotation_delta", "image", "x")
-    ),
-    st.dictionaries(st.sampled_from(("text", "content", "signature", "arguments", "annotations")), JSON, max_size=3),
+INDEX = st.integers(0, 2)
+
+
+def _event(kind: str, **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.fixed_dictionaries({"event_type": st.just(kind), **fields})
+
+
+STEPS: st.SearchStrategy[Any] = st.fixed_dictionaries({"type": KINDS}, optional=dict.fromkeys(FIELDS[2:11], JSON))
+DELTAS: st.SearchStrategy[Any] = st.fixed_dictionaries(
+    {"type": DELTA_KINDS}, optional=dict.fromkeys(("text", "content", "signature", "arguments", "annotations"), JSON)
 )
-INTERACTIONS = st.dictionaries(
-    st.sampled_from(("id", "status", "model", "usage", "errors", "steps")), JSON | st.lists(STEPS, max_size=3)
+INTERACTIONS: st.SearchStrategy[Any] = st.fixed_dictionaries(
+    {"status": WORDS},
+    optional={"steps": st.lists(STEPS, max_size=3), **dict.fromkeys(("id", "model", "usage", "errors"), JSON)},
 )
-EVENTS = st.one_of(
+EVENTS: st.SearchStrategy[Any] = st.one_of(
     JSON,
-    st.builds(lambda at, step: {"event_type": "step.start", "index": at, "step": step}, st.integers(0, 2), STEPS),
-    st.builds(lambda at, said: {"event_type": "step.delta", "index": at, "delta": said}, st.integers(0, 2), DELTAS),
-    st.builds(lambda at: {"event_type": "step.stop", "index": at}, st.integers(0, 2)),
-    st.builds(lambda said: {"event_type": "interaction.completed", "interaction": said}, INTERACTIONS),
-    st.builds(lambda said: {"event_type": "error", "error": said}, JSON),
+    _event("step.start", index=INDEX, step=STEPS),
+    _event("step.delta", index=INDEX, delta=DELTAS),
+    _event("step.stop", index=INDEX),
+    _event("interaction.completed", interaction=INTERACTIONS),
+    _event("error", error=JSON),
 )
-ROOTS = st.dictionaries(
+ROOTS: st.SearchStrategy[Json] = st.dictionaries(
     st.sampled_from(
         (
             *("input", "tools", "generation_config", "response_format", "system_instruction", "store", "stream"),

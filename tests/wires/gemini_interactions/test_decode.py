@@ -109,6 +109,13 @@ def test_a_result_may_be_contents_or_any_json() -> None:
     assert said == ["see", "[1,2]", '{"a":1.0}', "words", "[]", "null"]
 
 
+def test_arguments_written_as_text_are_read() -> None:
+    asked: Json = {"type": "function_call", "id": "c", "name": "f", "arguments": '{"a": 1}'}
+    chat = decoded({"model": MODEL, "input": [user("go"), asked, {"type": "function_result", "call_id": "c"}]})
+    assert chat.messages[1].calls[0].arguments == '{"a": 1}'
+    assert chat.messages[2].results[0].text == ""
+
+
 def test_unknown_steps_and_contents_are_kept_for_their_own_provider() -> None:
     steps = [{"type": "user_input", "content": [{"type": "hologram", "x": 1}]}, {"type": "ponder_call", "id": "p"}]
     chat = decoded({"model": MODEL, "input": [*steps, user("and?")]})
