@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from typing import Protocol
 
 from app.simulator.desk import Asked, Counter, Desk, Dialect
 from app.simulator.journal import Exchange
 from app.simulator.reply import Reply
+from app.simulator.script import data_of
+from app.simulator.shapes import Json, as_object
 
 
 class KeepingDialect(Dialect, Protocol):
@@ -28,3 +32,16 @@ class KeepingCounter(Counter):
         reply = super()._answer(asked, exchange, fault)
         self._keeping.settle(asked, reply, scripted=exchange.scripted)
         return reply
+
+
+def said_in_reply(reply: Reply, merged: Callable[[list[Json]], Json] | None) -> Json:
+    """What a prescribed answer says, as one object; empty if it is packed, or broken on purpose.
+
+    Args:
+        merged: makes one object of a stream's events; None if the answer is whole.
+    """
+    try:
+        text = b"".join(reply.pieces).decode()
+        return as_object(json.loads(text)) if merged is None else merged(data_of(text.split("\n\n")))
+    except ValueError:
+        return {}

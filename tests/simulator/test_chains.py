@@ -163,6 +163,16 @@ async def test_a_refused_request_costs_nothing(provider: Provider, path: str) ->
     assert (provider.chains.bills, len(provider.chains)) == ((), 0)
 
 
+@BOTH
+async def test_a_stream_that_breaks_off_was_an_answer_all_the_same(provider: Provider, path: str) -> None:
+    """The connection failed, and not the provider: it goes on from what the client has never seen whole."""
+    answer = await provider.ask(path, "my name is Ada [[truncate=2]]", stream=True)
+    events = [json.loads(line[6:]) for line in answer.text.splitlines() if line.startswith("data: {")]
+    assert len(events) == 2
+    identity = (events[0].get("interaction") or events[0]["response"])["id"]
+    assert "Your name is Ada." in (await provider.ask(path, "what is my name?", identity)).text
+
+
 def _turn(identity: str, parent: str = "", text: str = "") -> Turn:
     return Turn(identity, "me", parent, ({"text": text},), (), "completed", FIXED_TIME + DAY, {})
 

@@ -99,6 +99,17 @@ async def test_a_custom_tool_is_called_with_text(chat: openai.AsyncOpenAI) -> No
     assert second.output_text == "run_code says: 1"
 
 
+async def test_a_tool_in_a_namespace_is_called_there(chat: openai.AsyncOpenAI) -> None:
+    space: Any = {"type": "namespace", "name": "crm", "description": "d", "tools": [TOOL]}
+    first = await chat.responses.create(model=MODEL, input="Weather in Oslo?", tools=[space])
+    call: Any = first.output[-1]
+    assert (call.type, call.namespace, call.name) == ("function_call", "crm", "get_weather")
+    second = await chat.responses.create(
+        model=MODEL, input=outputs_of(first), previous_response_id=first.id, tools=[space]
+    )
+    assert second.output_text == "get_weather says: sun"
+
+
 async def test_a_structured_answer_is_parsed(chat: openai.AsyncOpenAI) -> None:
     answer = await chat.responses.parse(model=MODEL, input="Who?", text_format=Person)
     assert answer.output_parsed == Person(name="name", age=1)

@@ -3,40 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from app.simulator import billing, chain_orders, directives
 from app.simulator.billing import Bill
-from app.simulator.chains import DAY, ChainLostError, Chains, Turn
+from app.simulator.chains import DAY, Chains, Turn
 from app.simulator.directives import Directives
 from app.simulator.estimate import tokens, tokens_of
 from app.simulator.gemini import interactions_replies as replies
-from app.simulator.gemini import interactions_tokens
-from app.simulator.gemini.interactions_order import check_order, check_thoughts
-from app.simulator.gemini.interactions_problems import (
-    END,
-    FREE,
-    error_body,
-    error_event,
-    lost,
-    owner,
-    problem,
-    refused,
-)
+from app.simulator.gemini.interactions_joined import Joined, given_anyhow, ground, join
+from app.simulator.gemini.interactions_problems import END, FREE, error_body, error_event, owner, problem, refused
 from app.simulator.gemini.interactions_replies import Saying
-from app.simulator.gemini.interactions_rules import checked
-from app.simulator.gemini.interactions_steps import STEPS, steps_of
+from app.simulator.gemini.interactions_steps import STEPS
 from app.simulator.gemini.interactions_talk import said_in, system, talk_of
 from app.simulator.gemini.interactions_tokens import Stop
-from app.simulator.gemini.models import Model
+from app.simulator.keeping import said_in_reply
 from app.simulator.mind.answers import orders_of, think
 from app.simulator.mind.talk import Answer, Talk
-from app.simulator.reply import RefusalError, Reply, encoded, json_reply
-from app.simulator.script import data_of
-from app.simulator.shapes import Json, as_object, as_text, digest, is_object, objects
+from app.simulator.reply import Reply, encoded, json_reply
+from app.simulator.shapes import Json, as_object, as_text, digest, objects
 
 if TYPE_CHECKING:
     from app.simulator.desk import Asked
@@ -44,34 +30,6 @@ if TYPE_CHECKING:
 RETENTION = 55 * DAY  # Google's for paid projects
 FREE_RETENTION = DAY
 _OVERLOADED = error_body(503, "The model is overloaded. Please try again later.")
-
-
-@dataclass(frozen=True, slots=True)
-class _Joined:
-    """A request with all that its chain holds."""
-
-    owner: str
-    body: Json
-    model: Model
-    line: tuple[Turn, ...]
-    new: tuple[Json, ...]
-    stop: Stop | None
-
-    @property
-    def inherited(self) -> tuple[Json, ...]:
-        """The steps that the provider holds."""
-        return tuple(step for turn in self.line for step in (*turn.given, *turn.made))
-
-    @property
-    def asked_for(self) -> tuple[Json, ...]:
-        """The steps that are answered: where an answer goes on, those before its first portion."""
-        if self.stop is None or self.new:
-            return (*self.inherited, *self.new)
-        line = list(self.line)
-        asked: tuple[Json, ...] = ()
-        while line and not asked:
-            asked = line.pop().given
-        return (*(step for turn in line for step in (*turn.given, *turn.made)), *asked)
 
 
 class Interactions:
@@ -83,12 +41,12 @@ class Interactions:
 
     def __init__(self, chains: Chains) -> None:
         self._chains = chains
-        self._open: tuple[_Joined, Saying, Directives] | None = None  # between answer and settle, which no await parts
+        self._open: tuple[Joined, Saying, Directives] | None = None  # between answer and settle, which no await parts
 
     def answer(self, asked: Asked) -> Reply:
         """The model's answer; RefusalError if the request breaks one of Google's rules, or its chain is lost."""
         self._open = None
-        joined = self._joined(asked)
+        joined = join(asked, self._chains)
         talk = talk_of(joined.body, joined.asked_for, joined.model)
         orders, about_chain = orders_of(talk), chain_orders.read(talk)
         streams = self.streams(asked)
@@ -145,37 +103,7 @@ class Interactions:
         """The events of a stream as one interaction."""
         return replies.merged(events)
 
-    def _joined(self, asked: Asked) -> _Joined:
-        whose = owner(asked)
-        if not is_object(asked.body):
-            raise refused("The body must be a JSON object.")
-        body = asked.body
-        model = checked(body, asked.path.strip("/").partition("/")[0])
-        token = as_text(body.get("continuation_token"))
-        stop = interactions_tokens.read(token) if token else None
-        if "input" not in body and stop is None:
-            raise refused("input: is required.")
-        new = steps_of(body["input"]) if "input" in body else ()
-        previous = as_text(body.get("previous_interaction_id"))
-        if stop is not None and ((previous != stop.of or new) if stop.of else not new):
-            raise refused("continuation_token: is not valid for this request.")
-        line = self._line(whose, previous)
-        joined = _Joined(whose, body, model, line, new, stop)
-        if stop is None or new:
-            check_order(joined.inherited, new)
-            check_thoughts(new)
-        return joined
-
-    def _line(self, whose: str, previous: str) -> tuple[Turn, ...]:
-        try:
-            line = self._chains.line(whose, previous) if previous else ()
-        except ChainLostError as error:
-            raise lost(error) from None
-        if line and line[-1].status in ("failed", "cancelled"):
-            raise refused(f"previous_interaction_id: the interaction {previous} has {line[-1].status}.")
-        return line
-
-    def _saying(self, joined: _Joined, talk: Talk, orders: Directives, about_chain: Directives, asked: Asked) -> Saying:
+    def _saying(self, joined: Joined, talk: Talk, orders: Directives, about_chain: Directives, asked: Asked) -> Saying:
         body = joined.body
         identity = self._identity(asked, joined.owner)
         stored = body.get("store") is not False
@@ -194,7 +122,7 @@ class Interactions:
             token=token,
         )
 
-    def _bill(self, joined: _Joined, answer: Answer, identity: str) -> Bill:
+    def _bill(self, joined: Joined, answer: Answer, identity: str) -> Bill:
         before = billing.read(system(joined.body)) + tokens_of(joined.body.get("tools"))
         said = said_in((*joined.inherited, *joined.new))
         kept = billing.read(said_in(joined.inherited))
@@ -202,7 +130,7 @@ class Interactions:
         if count > joined.model.window:
             limit = f"the maximum number of tokens allowed ({joined.model.window})"
             raise refused(f"The input token count ({count}) exceeds {limit}.")
-        same_ground = bool(joined.line) and joined.line[-1].ground == _ground(joined.body)
+        same_ground = bool(joined.line) and joined.line[-1].ground == ground(joined.body)
         return Bill(
             id=identity,
             input=count,
@@ -212,7 +140,7 @@ class Interactions:
             thought=tokens(answer.reasoning),
         )
 
-    def _turn(self, joined: _Joined, saying: Saying) -> Turn:
+    def _turn(self, joined: Joined, saying: Saying) -> Turn:
         whole = replies.resource(saying)
         if "error" in saying.orders:  # its stream ends so
             whole = {key: value for key, value in whole.items() if key != "steps"} | {"status": "failed"}
@@ -226,18 +154,13 @@ class Interactions:
             expires=self._expiry(joined.owner),
             answer=whole,
             events=replies.events_of(whole, saying.orders),
-            ground=_ground(joined.body),
+            ground=ground(joined.body),
         )
 
-    def _keep_prescribed(self, asked: Asked, reply: Reply, opened: tuple[_Joined, Saying, Directives] | None) -> None:
+    def _keep_prescribed(self, asked: Asked, reply: Reply, opened: tuple[Joined, Saying, Directives] | None) -> None:
         """Keep what a script said, under the id that it has there."""
         streams = self.streams(asked)
-        try:
-            text = b"".join(reply.pieces).decode()
-            said = replies.merged(data_of(text.split("\n\n"))) if streams else as_object(json.loads(text))
-        except ValueError:  # packed, or broken on purpose: nobody can continue from it
-            return
-        body = as_object(asked.body)
+        said, body = said_in_reply(reply, replies.merged if streams else None), as_object(asked.body)
         if opened is not None:
             self._chains.bill(dataclasses.replace(opened[1].bill, id=as_text(said.get("id"))))
         if body.get("store") is False or not as_text(said.get("id")) or not as_text(said.get("status")):
@@ -248,13 +171,13 @@ class Interactions:
                 id=as_text(said["id"]),
                 owner=whose,
                 parent=as_text(body.get("previous_interaction_id")),
-                given=opened[0].new if opened is not None else _given_anyhow(body),
+                given=opened[0].new if opened is not None else given_anyhow(body),
                 made=tuple(step for step in objects(said.get("steps")) if step.get("type") in STEPS),
                 status=as_text(said["status"]),
                 expires=self._expiry(whose),
                 answer=said,
                 events=reply.pieces if streams else replies.events_of(said, Directives({})),
-                ground=_ground(body),
+                ground=ground(body),
             )
         )
 
@@ -287,19 +210,7 @@ def _portion(answer: Answer, stop: Stop | None, words: int | None, identity: str
     return dataclasses.replace(answer, text=text, reasoning=reasoning, cut=answer.cut and not token), token
 
 
-def _ground(body: Json) -> str:
-    return digest([body.get(name) for name in ("model", "agent", "system_instruction", "tools")])
-
-
 def _running(whole: Json) -> Json:
     """The interaction as it is said while it runs in the background."""
     kept = {key: value for key, value in whole.items() if key not in ("steps", "usage", "errors", "continuation_token")}
     return kept | {"status": "in_progress"}
-
-
-def _given_anyhow(body: Json) -> tuple[Json, ...]:
-    """The input of a request that a script answers although it breaks a rule; nothing if it cannot be read."""
-    try:
-        return steps_of(body.get("input"))
-    except RefusalError:
-        return ()

@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from app.simulator import billing, chain_orders, directives
 from app.simulator.billing import Bill
-from app.simulator.chains import DAY, Chains, Conversation, Turn
+from app.simulator.chains import DAY, Chains, Turn
 from app.simulator.directives import Directives
-from app.simulator.estimate import tokens, tokens_of
+from app.simulator.estimate import tokens
+from app.simulator.keeping import said_in_reply
 from app.simulator.mind.answers import orders_of, think
 from app.simulator.mind.talk import Answer
-from app.simulator.openai import responses_events as events
 from app.simulator.openai import responses_replies as replies
-from app.simulator.openai.models import Model
-from app.simulator.openai.problems import problem, refused
-from app.simulator.openai.responses_items import items_of, kept
-from app.simulator.openai.responses_lost import conversation_of, line_of, owner
-from app.simulator.openai.responses_order import check_order
-from app.simulator.openai.responses_reasoning import usable
+from app.simulator.openai.problems import problem
+from app.simulator.openai.responses_events import events_of, failure, merged
+from app.simulator.openai.responses_items import kept
+from app.simulator.openai.responses_joined import (
+    Joined,
+    counted,
+    given_anyhow,
+    ground,
+    ground_tokens,
+    join,
+    truncated,
+)
+from app.simulator.openai.responses_lost import owner
 from app.simulator.openai.responses_replies import Saying
-from app.simulator.openai.responses_rules import check_fields, check_rest
-from app.simulator.openai.responses_talk import instructions, said_in, talk_of
-from app.simulator.reply import RefusalError, Reply, encoded, json_reply, stream_reply
-from app.simulator.script import data_of
-from app.simulator.shapes import Json, as_list, as_object, as_text, digest, is_object, objects
+from app.simulator.openai.responses_talk import said_in, talk_of
+from app.simulator.reply import Reply, encoded, json_reply, stream_reply
+from app.simulator.shapes import Json, as_object, as_text, digest, objects
 
 if TYPE_CHECKING:
     from app.simulator.desk import Asked
@@ -38,24 +42,10 @@ _NONE = Directives({})
 
 
 @dataclass(frozen=True, slots=True)
-class _Joined:
-    """A request with all that its chain or conversation holds."""
-
-    owner: str
-    body: Json
-    model: Model
-    line: tuple[Turn, ...]
-    conversation: Conversation | None
-    new: tuple[Json, ...]
-    inherited: tuple[Json, ...]
-    transformations: tuple[Json, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class _Open:
     """An answer that waits to be kept."""
 
-    joined: _Joined
+    joined: Joined
     saying: Saying
     about_chain: Directives
 
@@ -74,10 +64,10 @@ class Responses:
     def answer(self, asked: Asked) -> Reply:
         """The model's answer; RefusalError if the request breaks one of OpenAI's rules, or its chain is lost."""
         self._open = None
-        joined = self._joined(asked)
+        joined = join(asked, self._chains)
         streams = self.streams(asked)
-        count = self._counted(joined)
-        read = _truncated(joined) if count > joined.model.window else (*joined.inherited, *joined.new)
+        count = counted(joined)
+        read = truncated(joined) if count > joined.model.window else (*joined.inherited, *joined.new)
         talk = talk_of(joined.body, read, joined.model)
         orders, about_chain = orders_of(talk), chain_orders.read(talk)
         status = orders.number("fail") or (500 if "error" in orders and not streams else None)
@@ -89,8 +79,8 @@ class Responses:
         whole = replies.response(saying)
         if joined.body.get("background") and not streams:
             return json_reply(replies.begun(whole, "queued"))
-        failure = events.failure(whole, orders.number("error") or 0) if streams else encoded(_FAILURE)
-        return directives.shaped(self._said(saying, streams=streams), orders, failure)
+        broken = failure(whole, orders.number("error") or 0) if streams else encoded(_FAILURE)
+        return directives.shaped(self._said(saying, streams=streams), orders, broken)
 
     def settle(self, asked: Asked, reply: Reply, *, scripted: bool) -> None:
         """Note what the answer cost, and keep it unless the request says otherwise."""
@@ -122,49 +112,16 @@ class Responses:
     def as_stream(self, body: Json, asked: Asked) -> Reply:
         """A response as the events of its stream."""
         del asked
-        return stream_reply(events.events_of(body, _NONE))
+        return stream_reply(events_of(body, _NONE))
 
     def as_whole(self, events: list[Json]) -> Json:
         """The events of a stream as one response."""
-        return _merged(events)
+        return merged(events)
 
-    def _joined(self, asked: Asked) -> _Joined:
-        whose = owner(asked)
-        if not is_object(asked.body):
-            raise refused("We could not parse the JSON body of your request: it must be an object.")
-        body = {key: value for key, value in asked.body.items() if value is not None}
-        check_fields(body)
-        if "input" not in body:
-            raise refused("Missing required parameter: 'input'.", "input", "missing_required_parameter")
-        given = items_of(body["input"], self._chains, whose)
-        if not given:
-            said = (
-                "Invalid 'input': empty array. Expected an array with minimum length 1, but got an empty array instead."
-            )
-            raise refused(said, "input", "empty_array")
-        model = check_rest(body, given)
-        line = line_of(self._chains, whose, as_text(body.get("previous_response_id")))
-        conversation = None
-        if named := _conversation_id(body):
-            conversation = conversation_of(self._chains, whose, named)
-        inherited = tuple(item for turn in line for item in (*turn.given, *turn.made))
-        inherited += tuple(conversation.items) if conversation else ()
-        check_order(inherited, given)
-        new, told = usable(given, whose, model.name)
-        return _Joined(whose, body, model, line, conversation, new, inherited, tuple(told))
-
-    def _counted(self, joined: _Joined) -> int:
-        """Tokens of the whole context; RefusalError if the window is smaller and nothing may be left out."""
-        count = _ground_tokens(joined.body) + billing.read(said_in((*joined.inherited, *joined.new)))
-        if count > joined.model.window and joined.body.get("truncation") != "auto":
-            said = "Your input exceeds the context window of this model. Please adjust your input and try again."
-            raise refused(said, "input", "context_length_exceeded")
-        return count
-
-    def _saying(self, joined: _Joined, answer: Answer, count: int, orders: Directives, asked: Asked) -> Saying:
+    def _saying(self, joined: Joined, answer: Answer, count: int, orders: Directives, asked: Asked) -> Saying:
         identity = self._identity(asked, joined.owner)
-        same_ground = bool(joined.line) and joined.line[-1].ground == _ground(joined.body)
-        before = _ground_tokens(joined.body) + billing.read(said_in(joined.inherited))
+        same_ground = bool(joined.line) and joined.line[-1].ground == ground(joined.body)
+        before = ground_tokens(joined.body) + billing.read(said_in(joined.inherited))
         bill = Bill(
             id=identity,
             input=count,
@@ -188,7 +145,7 @@ class Responses:
         whole = replies.response(saying)
         head = (("x-request-id", f"req_{digest(saying.identity, 'request')}"), ("openai-processing-ms", "1"))
         if streams:
-            return stream_reply(events.events_of(whole, saying.orders), headers=head)
+            return stream_reply(events_of(whole, saying.orders), headers=head)
         return json_reply(whole, headers=head)
 
     def _keep(self, opened: _Open, asked: Asked) -> None:
@@ -212,8 +169,8 @@ class Responses:
             status=whole["status"],
             expires=self._chains.now + RETENTION,
             answer=whole,
-            events=events.events_of(whole, saying.orders),
-            ground=_ground(joined.body),
+            events=events_of(whole, saying.orders),
+            ground=ground(joined.body),
         )
         self._chains.keep(turn)
         if joined.body.get("background") and not streams:
@@ -223,17 +180,13 @@ class Responses:
     def _keep_prescribed(self, asked: Asked, reply: Reply, opened: _Open | None) -> None:
         """Keep what a script said, under the id that it has there."""
         streams = self.streams(asked)
-        try:
-            text = b"".join(reply.pieces).decode()
-            said = _merged(data_of(text.split("\n\n"))) if streams else as_object(json.loads(text))
-        except ValueError:  # packed, or broken on purpose: nobody can continue from it
-            return
-        body, identity = as_object(asked.body), as_text(said.get("id"))
+        said, body = said_in_reply(reply, merged if streams else None), as_object(asked.body)
+        identity = as_text(said.get("id"))
         if opened is not None:
             self._chains.bill(dataclasses.replace(opened.saying.bill, id=identity))
         if body.get("store") is False or not identity:
             return
-        new = opened.joined.new if opened is not None else _given_anyhow(body, self._chains)
+        new = opened.joined.new if opened is not None else given_anyhow(body, self._chains)
         self._chains.keep(
             Turn(
                 id=identity,
@@ -244,44 +197,10 @@ class Responses:
                 status=as_text(said.get("status")) or "completed",
                 expires=self._chains.now + RETENTION,
                 answer=said,
-                events=reply.pieces if streams else events.events_of(said, _NONE),
-                ground=_ground(body),
+                events=reply.pieces if streams else events_of(said, _NONE),
+                ground=ground(body),
             )
         )
 
     def _identity(self, asked: Asked, whose: str) -> str:
         return "resp_" + self._chains.minted(digest(asked.seed, whose))
-
-
-def _merged(said: list[Json]) -> Json:
-    return events.merged(said)
-
-
-def _conversation_id(body: Json) -> str:
-    given = body.get("conversation")
-    return given if isinstance(given, str) else as_text(as_object(given).get("id"))
-
-
-def _ground(body: Json) -> str:
-    return digest([body.get(name) for name in ("model", "instructions", "tools")])
-
-
-def _ground_tokens(body: Json) -> int:
-    return billing.read(instructions(body)) + tokens_of(as_list(body.get("tools")))
-
-
-def _truncated(joined: _Joined) -> tuple[Json, ...]:
-    """What `truncation: auto` leaves: the oldest items go first, and an output goes with its call."""
-    items = [*joined.inherited, *joined.new]
-    room = joined.model.window - _ground_tokens(joined.body)
-    while len(items) > 1 and (billing.read(said_in(items)) > room or as_text(items[0]["type"]).endswith("_output")):
-        del items[0]
-    return tuple(items)
-
-
-def _given_anyhow(body: Json, chains: Chains) -> tuple[Json, ...]:
-    """The input of a request that a script answers although it breaks a rule; nothing if it cannot be read."""
-    try:
-        return items_of(body.get("input"), chains, "")
-    except RefusalError:
-        return ()

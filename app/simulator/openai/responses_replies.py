@@ -8,6 +8,7 @@ from app.simulator.billing import Bill
 from app.simulator.directives import Directives
 from app.simulator.mind.talk import Answer, Call
 from app.simulator.openai.responses_reasoning import encrypted
+from app.simulator.openai.responses_talk import own_tools
 from app.simulator.shapes import Json, as_object, as_text, digest, dump, objects
 
 _INCOMPLETE = frozenset(("max_output_tokens", "content_filter", "max_messages", "steered"))
@@ -124,8 +125,8 @@ def _output(saying: Saying) -> list[Json]:
         )
     if answer.text or (not answer.calls and not answer.cut):
         items.append(_message(saying))
-    custom = {as_text(tool.get("name")) for tool in objects(saying.body.get("tools")) if tool.get("type") == "custom"}
-    return items + [_call(call, identity, at, custom) for at, call in enumerate(answer.calls)]
+    tools = {as_text(tool.get("name")): (as_text(tool.get("type")), space) for tool, space in own_tools(saying.body)}
+    return items + [_call(call, identity, at, *tools.get(call.name, ("", ""))) for at, call in enumerate(answer.calls)]
 
 
 def _message(saying: Saying) -> Json:
@@ -142,10 +143,11 @@ def _message(saying: Saying) -> Json:
     }
 
 
-def _call(call: Call, identity: str, at: int, custom: set[str]) -> Json:
+def _call(call: Call, identity: str, at: int, kind: str, namespace: str) -> Json:
     number = digest(identity, at)
     named: Json = {"call_id": f"call_{digest(identity, 'call', at)}", "name": call.name, "status": "completed"}
-    if call.name in custom:
+    named |= {"namespace": namespace} if namespace else {}
+    if kind == "custom":
         said = as_text(call.arguments.get("input"))
         return {"type": "custom_tool_call", "id": f"ctc_{number}", **named, "input": said}
     return {"type": "function_call", "id": f"fc_{number}", **named, "arguments": dump(call.arguments)}

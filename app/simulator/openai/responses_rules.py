@@ -135,6 +135,9 @@ def check_rest(body: Json, new: Sequence[Json]) -> Model:
     """
     tools = [_plain(tool, f"tools[{at}]") for at, tool in enumerate(as_list(body.get("tools")))]
     own = [tool for tool in tools if as_text(tool.get("type")) in _OWN_TOOLS]
+    for at, tool in enumerate(tools):
+        if tool.get("type") == "namespace":
+            own += [_plain(one, f"tools[{at}].tools[{place}]") for place, one in enumerate(as_list(tool.get("tools")))]
     asked = {name: body[name] for name in ("model", "instructions", "text", "reasoning") if name in body}
     if own:
         asked |= {"tools": own}

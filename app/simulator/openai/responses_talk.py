@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from app.simulator.mind.talk import Call, Role, Talk, Tool, Utterance
 from app.simulator.openai.models import Model
@@ -24,7 +24,7 @@ def talk_of(body: Json, items: Iterable[Json], model: Model) -> Talk:
     effort = as_object(body.get("reasoning")).get("effort")
     return Talk(
         said=(*instructions(body), *said_in(items)),
-        tools=tuple(_tool(tool) for tool in objects(body.get("tools")) if tool.get("type") in ("function", "custom")),
+        tools=tuple(_tool(tool) for tool, _ in own_tools(body)),
         choice="none" if mode == "none" else "required" if mode == "required" else "auto",
         allowed=allowed,
         parallel=body.get("parallel_tool_calls") is not False,
@@ -33,6 +33,15 @@ def talk_of(body: Json, items: Iterable[Json], model: Model) -> Talk:
         thinks=(model.reasons or model.thinking_mode or effort is not None) and effort != "none",
         received=body,
     )
+
+
+def own_tools(body: Json) -> Iterator[tuple[Json, str]]:
+    """The functions and custom tools, each with the namespace that it stands in; empty if it stands in none."""
+    for tool in objects(body.get("tools")):
+        if tool.get("type") == "namespace":
+            yield from ((inner, as_text(tool.get("name"))) for inner in objects(tool.get("tools")))
+        elif tool.get("type") in ("function", "custom"):
+            yield tool, ""
 
 
 def instructions(body: Json) -> tuple[Utterance, ...]:
