@@ -18,7 +18,7 @@ from tests.faults.rawclient import get
 from tests.faults.rawserver import RawServer, Script, raw_server
 
 ROOT = Path(__file__).parents[2]
-STARTING = 20.0
+STARTING = 60.0
 """Seconds that a start may take on a busy machine."""
 
 
@@ -107,7 +107,7 @@ class Foldline:
             self.process.send_signal(by)
         return self.ended()
 
-    def ended(self, within: float = 20) -> int:
+    def ended(self, within: float = 60) -> int:
         """Wait for its end; the exit status."""
         try:
             return self.process.wait(within)

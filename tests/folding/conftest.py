@@ -95,6 +95,7 @@ def front(provider: Provider, key: str) -> StartFront:
             "redis_url": SecretStr("memory://"),
             "openai_base_url": f"{provider.url}/v1",
             "gemini_base_url": provider.url,
+            "gemini_api": "generate",
             "log_level": "warning",
             **settings,
         }
