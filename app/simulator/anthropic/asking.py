@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from app.simulator.anthropic.blocks import check_system
 from app.simulator.anthropic.cache import Mark, marks_of
+from app.simulator.anthropic.compaction import check_compacted, check_compaction
 from app.simulator.anthropic.fields import check_fields, mode_of
 from app.simulator.anthropic.loops import check_loop
 from app.simulator.anthropic.models import Model
@@ -64,7 +65,9 @@ def asking_of(body: Json, terms: Terms, known: Collection[str]) -> Asking:
     check_system(body.get("system"))
     check_messages(body, model, terms)
     check_tools(body)
+    check_compaction(body, terms)
     messages = objects(body["messages"])
+    check_compacted(messages, terms)
     judged = judge(body, model, terms, latest=running_turn(messages))
     check_loop(messages, mode_of(body, model))
     positions = positions_of(body, model, judged, terms.account)

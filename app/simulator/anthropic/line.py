@@ -57,7 +57,9 @@ def ends_of(messages: list[Json], before: str = "") -> Iterator[tuple[Placed, st
     """
     name = before
     for placed in line_of(messages):
-        end = name if placed.kind in THOUGHTS else after(name, placed.role, placed.block)
+        stands_for_all = before != "" and placed.kind == "compaction"
+        silent = placed.kind in THOUGHTS or stands_for_all
+        end = name if silent else after(name, placed.role, placed.block)
         yield placed, name, end
         name = end
 

@@ -10,12 +10,13 @@ from app.simulator import directives
 from app.simulator.anthropic import replies
 from app.simulator.anthropic.asking import Asking, asking_of, nested_in_reason, object_of
 from app.simulator.anthropic.cache import PromptCache, Spent
+from app.simulator.anthropic.compaction import wants_compaction
 from app.simulator.anthropic.fields import ASKED, check_limits
 from app.simulator.anthropic.line import ends_of
 from app.simulator.anthropic.problems import error_body, head_of, problem
 from app.simulator.anthropic.prompt import check_window
 from app.simulator.anthropic.replies import Ending, Saying
-from app.simulator.anthropic.saying import saying_of
+from app.simulator.anthropic.saying import compacted, saying_of
 from app.simulator.anthropic.talks import talk_of
 from app.simulator.anthropic.terms import terms_of
 from app.simulator.anthropic.threads import Threads
@@ -55,7 +56,8 @@ class Messages:
         asking = asking_of(self._threads.whole(body, terms), terms, ASKED)
         most = check_limits(asking.body, asking.model)
         resumes = _name(asking, asking.judged.line) in self._paused
-        check_last(asking.messages, asking.model, resumes=resumes)
+        compacts = wants_compaction(asking.body)
+        check_last(asking.messages, asking.model, resumes=resumes or compacts)
         check_window(asking.size, most, asking.model)
         room = min(most, asking.model.window - asking.size)
         talk = talk_of(asking.body, asking.model, body, room)
@@ -65,7 +67,10 @@ class Messages:
         if status:
             return problem(status, retry_seconds=orders.number("retry") or 7)
         spent = self._cache.spent(asking.positions, asking.marks, asking.model)
-        saying = saying_of(asking, talk, orders, spent, asked.seed, resumes=resumes, most=most)
+        if compacts:
+            saying = compacted(asking, talk, spent, asked.seed)
+        else:
+            saying = saying_of(asking, talk, orders, spent, asked.seed, resumes=resumes, most=most)
         message = replies.message_of(saying)
         self._remember(asking, body, message)
         reply = self._said(message, orders, asked)

@@ -109,6 +109,8 @@ def _size(block: Json) -> int:
             return sum(_size(part) for part in blocks_in(block.get("content")))
         case "text":
             return tokens(as_text(block.get("text")))
+        case "compaction":
+            return tokens(as_text(block.get("content")))
         case _:
             return tokens_of({key: value for key, value in block.items() if key not in ("type", "cache_control")})
 

@@ -68,7 +68,7 @@ def message_of(saying: Saying) -> Json:
         "stop_reason": ending.reason,
         "stop_sequence": ending.sequence,
         "stop_details": ending.details,
-        "usage": _usage(saying),
+        "usage": _compactions(saying) if ending.reason == "compaction" else _usage(saying),
         **dict(saying.more),
     }
 
@@ -165,6 +165,15 @@ def _usage(saying: Saying) -> Json:
         "output_tokens_details": {"thinking_tokens": thinking},
         "service_tier": "standard",
     }
+
+
+def _compactions(saying: Saying) -> Json:
+    """The usage of a summary: nothing at the top, as no answer was made."""
+    usage = _usage(saying)
+    written = sum(tokens(as_text(block.get("content"))) for block in saying.behind)
+    once = {key: usage[key] for key in usage if key not in ("output_tokens_details", "service_tier")}
+    nothing = dict.fromkeys(("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"), 0)
+    return usage | nothing | {"iterations": [{"type": "compaction", **once, "output_tokens": written}]}
 
 
 def _cumulative(usage: Json) -> Json:

@@ -6,6 +6,7 @@ import dataclasses
 
 from app.simulator.anthropic.asking import Asking
 from app.simulator.anthropic.cache import Spent
+from app.simulator.anthropic.compaction import compaction_block
 from app.simulator.anthropic.replies import Ending, Saying
 from app.simulator.anthropic.talks import begun
 from app.simulator.anthropic.thoughts import Thought, thought_of
@@ -49,6 +50,12 @@ def saying_of(
     saying = dataclasses.replace(saying, answer=_without(answer, begun(asking.messages)))
     saying = _with_server_tools(saying, asking, paused=paused)
     return _with_thought(saying, asking, talk)
+
+
+def compacted(asking: Asking, talk: Talk, spent: Spent, seed: str) -> Saying:
+    """A summary of the conversation in place of an answer. What it takes stands in `usage.iterations` alone."""
+    block = compaction_block(talk, asking.judged.line)
+    return Saying(Answer(), asking.model.name, seed, spent, Ending("compaction"), behind=(block,))
 
 
 def _ending(answer: Answer, talk: Talk, orders: Directives, most: int) -> Ending:

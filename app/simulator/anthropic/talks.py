@@ -74,7 +74,9 @@ def _from_user(blocks: list[Json], names: dict[str, str]) -> Iterator[Utterance]
             pictures = sum(1 for one in inner if one.get("type") in _MEDIA)
             name = names.get(as_text(block.get("tool_use_id")), "")
             yield Utterance("tool", _text(inner), pictures=pictures, tool=name)
-    text = _text(blocks)
+        elif block.get("type") == "compaction":
+            yield Utterance("model", as_text(block.get("content")))
+    text = _text([block for block in blocks if block.get("type") != "compaction"])
     pictures = sum(1 for block in blocks if block.get("type") in _MEDIA)
     if text or pictures:
         yield Utterance("user", text, pictures=pictures)

@@ -9,21 +9,16 @@ whose predecessors one is missing; a model silently leaves out what it cannot re
 
 from __future__ import annotations
 
-import base64
-import binascii
-import hashlib
-import json
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, fields
 
+from app.simulator.anthropic.compaction import summarised_line
 from app.simulator.anthropic.line import Placed, ends_of, system_of, tools_of
 from app.simulator.anthropic.models import Model, reads
 from app.simulator.anthropic.problems import refused
+from app.simulator.anthropic.seals import opened, sealed
 from app.simulator.anthropic.terms import Terms
-from app.simulator.shapes import Json, as_object, as_text, digest, is_list, objects
+from app.simulator.shapes import Json, as_object, as_text, digest, objects
 
-_KEY = b"foldline simulator"
-_MARK = b"\x12\xa8\x01"  # signatures begin with "Eq", as true ones do
-_SEAL = 16  # bytes
 _CONTROLS = "thinking-binding-controls-2026-08-01"
 
 
@@ -84,21 +79,13 @@ def thought_of(text: str, spent: int, model: Model, judged: Judged, seed: str, *
 
 def signature(thought: Thought) -> str:
     """The thought as a signature, or as the data of a redacted one: base64, opaque to clients."""
-    said = json.dumps(list(astuple(thought)), separators=(",", ":")).encode()
-    return base64.b64encode(_MARK + _sealed(said) + said).decode()
+    return sealed(astuple(thought))
 
 
 def read(given: str) -> Thought | None:
     """What a signature says; None if it is none of the simulator's."""
-    try:
-        raw = base64.b64decode(given, validate=True)
-    except (binascii.Error, ValueError):
-        return None
-    seal, said = raw[len(_MARK) : len(_MARK) + _SEAL], raw[len(_MARK) + _SEAL :]
-    if raw[: len(_MARK)] != _MARK or seal != _sealed(said):
-        return None
-    values: object = json.loads(said)
-    return Thought(*values) if is_list(values) else None
+    values = opened(given)
+    return Thought(*values) if values is not None and len(values) == len(fields(Thought)) else None  # type: ignore[arg-type]  # sealed here, so they are what astuple gave
 
 
 def judge(body: Json, model: Model, terms: Terms, *, latest: int) -> Judged:
@@ -115,8 +102,9 @@ def judge(body: Json, model: Model, terms: Terms, *, latest: int) -> Judged:
     system, tools = digest(system_of(body)), digest(tools_of(body))
     read_so_far: list[tuple[int, Thought]] = []
     dropped: list[Json] = []
-    line = ""
-    for placed, before, line in ends_of(objects(body.get("messages"))):  # noqa: B007  # the last one is what counts
+    messages = objects(body.get("messages"))
+    line = begin = summarised_line(messages)
+    for placed, before, line in ends_of(messages, begin):  # noqa: B007  # the last one is what counts
         if placed.kind not in ("thinking", "redacted_thinking"):
             continue
         thought = _signed(placed)
@@ -188,7 +176,3 @@ def _moved(placed: Placed, changed: str, terms: Terms) -> Exception:
     if not terms.has(_CONTROLS):
         said += f" The setting needs the beta header `anthropic-beta: {_CONTROLS}`."
     return refused(f"{said} {changed}")
-
-
-def _sealed(said: bytes) -> bytes:
-    return hashlib.blake2b(said, key=_KEY, digest_size=_SEAL).digest()

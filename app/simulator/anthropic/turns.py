@@ -39,7 +39,11 @@ def check_messages(body: Json, model: Model, terms: Terms) -> None:
 
 
 def check_last(messages: list[Json], model: Model, *, resumes: bool) -> None:
-    """Who speaks last: the assistant only where the model takes a beginning of its answer, or resumes a paused one."""
+    """Who speaks last: the assistant only where the model takes a beginning of its answer, or resumes a paused one.
+
+    Args:
+        resumes: it is a paused answer, or nobody is to go on.
+    """
     last = messages[-1]
     if last["role"] != "assistant" or resumes or _is_compaction(last):
         return
