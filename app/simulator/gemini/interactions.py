@@ -123,10 +123,9 @@ class Interactions:
         )
 
     def _bill(self, joined: Joined, answer: Answer, identity: str) -> Bill:
-        before = billing.read(system(joined.body)) + tokens_of(joined.body.get("tools"))
-        said = said_in((*joined.inherited, *joined.new))
-        kept = billing.read(said_in(joined.inherited))
-        count = before + billing.read(said)
+        held, new = said_in(joined.inherited), said_in(joined.new)
+        before = billing.read(system(joined.body)) + tokens_of(joined.body.get("tools")) + billing.read(held)
+        count = before + billing.read(new)
         if count > joined.model.window:
             limit = f"the maximum number of tokens allowed ({joined.model.window})"
             raise refused(f"The input token count ({count}) exceeds {limit}.")
@@ -134,8 +133,8 @@ class Interactions:
         return Bill(
             id=identity,
             input=count,
-            cached=billing.cached(before + kept) if same_ground else 0,
-            media=billing.media(said),
+            cached=billing.cached(before) if same_ground else 0,
+            media=billing.media((*held, *new)),
             output=billing.spoken(answer),
             thought=tokens(answer.reasoning),
         )

@@ -23,13 +23,12 @@ from app.simulator.openai.responses_joined import (
     counted,
     given_anyhow,
     ground,
-    ground_tokens,
     join,
     truncated,
 )
 from app.simulator.openai.responses_lost import owner
 from app.simulator.openai.responses_replies import Saying
-from app.simulator.openai.responses_talk import said_in, talk_of
+from app.simulator.openai.responses_talk import talk_of
 from app.simulator.reply import Reply, encoded, json_reply, stream_reply
 from app.simulator.shapes import Json, as_object, as_text, digest, objects
 
@@ -66,7 +65,7 @@ class Responses:
         self._open = None
         joined = join(asked, self._chains)
         streams = self.streams(asked)
-        count = counted(joined)
+        count, before = counted(joined)
         read = truncated(joined) if count > joined.model.window else (*joined.inherited, *joined.new)
         talk = talk_of(joined.body, read, joined.model)
         orders, about_chain = orders_of(talk), chain_orders.read(talk)
@@ -74,7 +73,7 @@ class Responses:
         if status:
             return problem(status, retry_seconds=orders.number("retry") or 7)
         answer = think(chain_orders.without(talk), orders)
-        saying = self._saying(joined, answer, min(count, joined.model.window), orders, asked)
+        saying = self._saying(joined, answer, (min(count, joined.model.window), before), orders, asked)
         self._open = _Open(joined, saying, about_chain)
         whole = replies.response(saying)
         if joined.body.get("background") and not streams:
@@ -118,10 +117,12 @@ class Responses:
         """The events of a stream as one response."""
         return merged(events)
 
-    def _saying(self, joined: Joined, answer: Answer, count: int, orders: Directives, asked: Asked) -> Saying:
+    def _saying(
+        self, joined: Joined, answer: Answer, counts: tuple[int, int], orders: Directives, asked: Asked
+    ) -> Saying:
         identity = self._identity(asked, joined.owner)
         same_ground = bool(joined.line) and joined.line[-1].ground == ground(joined.body)
-        before = ground_tokens(joined.body) + billing.read(said_in(joined.inherited))
+        count, before = counts
         bill = Bill(
             id=identity,
             input=count,

@@ -65,13 +65,18 @@ def join(asked: Asked, chains: Chains) -> Joined:
     return Joined(whose, body, model, line, conversation, new, inherited, tuple(told))
 
 
-def counted(joined: Joined) -> int:
-    """Tokens of the whole context; RefusalError if the window is smaller and nothing may be left out."""
-    count = ground_tokens(joined.body) + billing.read(said_in((*joined.inherited, *joined.new)))
+def counted(joined: Joined) -> tuple[int, int]:
+    """Tokens of the whole context, and of it without what is new.
+
+    Raises:
+        RefusalError: the window is smaller, and nothing may be left out.
+    """
+    before = ground_tokens(joined.body) + billing.read(said_in(joined.inherited))
+    count = before + billing.read(said_in(joined.new))
     if count > joined.model.window and joined.body.get("truncation") != "auto":
         said = "Your input exceeds the context window of this model. Please adjust your input and try again."
         raise refused(said, "input", "context_length_exceeded")
-    return count
+    return count, before
 
 
 def truncated(joined: Joined) -> tuple[Json, ...]:
