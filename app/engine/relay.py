@@ -55,7 +55,7 @@ class Relay:
     async def run(self) -> None:
         """Until the answer is complete. Raises UpstreamError if it breaks, whether or not bytes went out before."""
         chat = self.turn.chat
-        if not self._same or self._streamed != (chat.stream and chat.framing == "sse"):
+        if not self.passing:
             await self._translate()
         elif self._streamed:
             await self._pass_stream()
@@ -196,6 +196,11 @@ class Relay:
     def sealed(self) -> bytes:
         """What the provider said that a client may drop, over all hops; for Wire.restore."""
         return self.hops.sealed(self.reader.sealed())
+
+    @property
+    def passing(self) -> bool:
+        """Whether the provider's own bytes go to the client."""
+        return self._same and self._streamed == (self.turn.chat.stream and self.turn.chat.framing == "sse")
 
     def _counted(self) -> int:
         """Prompt tokens as the provider counted them, 0 if it did not."""

@@ -17,7 +17,7 @@ from app.engine.routing import Candidate
 
 def for_candidate(chat: Chat, holds: bool) -> Chat:
     """The chat for an upstream: whole, or, if it `holds` the chain, from the assistant turn on that is continued."""
-    if not chat.after:
+    if not chat.after or (holds and not chat.since):
         return chat
     if not holds:
         return msgspec.structs.replace(chat, after="", since=0)

@@ -69,17 +69,27 @@ class Sender:
         self.last: Candidate | None = None
 
     async def send(
-        self, chat: Chat, candidates: list[Candidate], checkpoints: Mapping[int, Checkpoint], strict: bool
+        self,
+        chat: Chat,
+        candidates: list[Candidate],
+        checkpoints: Mapping[int, Checkpoint],
+        strict: bool,
+        asked: Chat | None = None,
     ) -> Sent:
-        """The first candidate that begins to answer. Raises the last one's error."""
-        for candidate in candidates[:-1]:
+        """The first candidate that begins to answer. Raises the last one's error.
+
+        `asked` is the request as the client sent it, if the first may get that instead of a chat that goes on from the
+        same answer.
+        """
+        forms = [for_candidate(chat, index == 0) for index in range(len(candidates))]
+        forms[0] = asked or forms[0]
+        for form, candidate in zip(forms[:-1], candidates, strict=False):
             try:
-                return await self._try(for_candidate(chat, candidate is candidates[0]), candidate, checkpoints, strict)
+                return await self._try(form, candidate, checkpoints, strict)
             except UpstreamError as error:
                 if error.kind not in FALLS_BACK:
                     raise
-        last = candidates[-1]
-        return await self._try(for_candidate(chat, last is candidates[0]), last, checkpoints, strict)
+        return await self._try(forms[-1], candidates[-1], checkpoints, strict)
 
     async def onward(self, chat: Chat, candidate: Candidate, strict: bool) -> Sent:
         """The rest of an answer that the provider paused; `chat` is what its reader gave. Raises UpstreamError."""

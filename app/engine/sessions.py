@@ -36,11 +36,20 @@ HEADERS = (
 OBJECT = msgspec.json.Decoder(dict[str, Any])
 
 
-def session_of(chat: Chat, headers: Mapping[bytes, bytes], addresses: tuple[bytes, ...], tenant: bytes) -> Session:
-    """The session that this request belongs to."""
-    said = said_id(chat, headers)
+def session_of(
+    chat: Chat,
+    headers: Mapping[bytes, bytes],
+    addresses: tuple[bytes, ...],
+    tenant: bytes,
+    kept_in: Session | None = None,
+) -> Session:
+    """The session that this request belongs to. `kept_in` is where the answer is kept that it goes on from: only what
+    was said to us by name comes before it."""
+    said = _told_us(chat, headers) or ("" if kept_in else said_id(chat, headers))
     if said:
         return named(said, tenant)
+    if kept_in is not None:
+        return kept_in
     return Session(tenant.hex(), root(addresses, tenant)[:12].hex())
 
 
@@ -55,16 +64,21 @@ def named(said: str, tenant: bytes) -> Session:
 
 def said_id(chat: Chat, headers: Mapping[bytes, bytes]) -> str:
     """The id that the client gave in one way or another; empty if it gave none."""
-    if said := _clean(headers.get(b"x-foldline-session", b"")):
+    if said := _told_us(chat, headers):
         return said
-    option = chat.options.get("session")
-    if isinstance(option, str) and option:
-        return option[:LONGEST_ID]
     for name in HEADERS:
         if name in headers and (said := _clean(headers[name])):
             agent = _clean(headers.get(b"x-claude-code-agent-id", b""))
             return f"{said}/{agent}" if agent else said
     return _in_body(chat.rest)
+
+
+def _told_us(chat: Chat, headers: Mapping[bytes, bytes]) -> str:
+    """The id that was said to us by name."""
+    if said := _clean(headers.get(b"x-foldline-session", b"")):
+        return said
+    option = chat.options.get("session")
+    return option[:LONGEST_ID] if isinstance(option, str) else ""
 
 
 def _clean(value: bytes) -> str:

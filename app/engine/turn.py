@@ -11,17 +11,19 @@ from typing import Protocol
 import msgspec
 from msgspec.structs import replace
 
-from app.chat.address import Chain, setup
+from app.chat.address import Chain
 from app.chat.model import Chat
 from app.chat.size import rough
 from app.context import report
-from app.context.known import Checkpoint, Known
+from app.context.known import Known
 from app.context.plan import Plan
+from app.engine.continuing import Thread, as_asked, continued, refuse_confined
 from app.engine.counting import counted, near_a_threshold
 from app.engine.engine import Engine
 from app.engine.memo import Seen, goes_on
 from app.engine.planning import Planned, planned, with_sending
 from app.engine.relay import Relay
+from app.engine.remembering import remember
 from app.engine.routing import Candidate
 from app.engine.sending import Sender, Sent
 from app.engine.sessions import session_of
@@ -34,12 +36,12 @@ from app.state.store import Recalled
 from app.upstreams.upstream import Credential
 from app.wires.envelope import encode as to_json
 from app.wires.lost import is_lost
+from app.wires.threads import THREADS
 from app.wires.wire import Inbound, Stamp, Wire, Writer
 
 LOG = logging.getLogger(__name__)
 AGAIN = 1
 """Times that a turn is sent once more because the model's own output was unusable, before anything of it went out."""
-
 MOST_SUMMARIES = 2
 """Summaries that one turn waits for: of what came before an agent's task, and of the task's own finished steps."""
 
@@ -104,6 +106,8 @@ class Turn:
         self.error: ProxyError | None = None
         self.status = 0
         self.first_byte = 0.0
+        self.addresses: tuple[bytes, ...] = ()
+        self.thread: Thread | None = None
         self._chain = Chain(request.tenant)
         self._sender = Sender(engine, request.wire.name, request.headers, request.credential)
         self._relay: Relay | None = None
@@ -136,18 +140,33 @@ class Turn:
     async def _answer(self) -> None:
         request, engine = self.request, self.engine
         chat, addresses = self._read()
+        if request.wire.name in THREADS:
+            chat, addresses = await self._threaded()
         headers = dict(request.headers)
-        self.session = session_of(chat, headers, addresses, request.tenant)
+        kept_in = self.thread.session if self.thread else None
+        self.session = session_of(chat, headers, addresses, request.tenant, kept_in)
         self.id = f"t-{self.session.tenant}{self.session.root}-{engine.new_id()}"
         size = len(request.inbound.body)
         made = await planned(engine, self._recall, self.session, chat, addresses, size, request.wire.name)
         self._take(made)
+        refuse_confined(request.wire.name, made.candidates[0].upstream.wire.name, self.chat)
         if chat.stream and chat.framing == "sse":
             self.out.quiet(self.writer.keepalive, self._begin_early)
         if engine.exact_counts and near_a_threshold(made):
             made = await self._counted(made)
         made = await self._send(await self._summed_up(made))
         self._fill_behind(made)
+
+    async def _threaded(self) -> tuple[Chat, tuple[bytes, ...]]:
+        """The whole chat of a client that sends only what is new, and its addresses."""
+        request = self.request
+        before = self.chat
+        found = continued(self.engine, request.wire, request.inbound, before, request.tenant.hex())
+        self.chat, self.thread = await found
+        if self.chat.messages is not before.messages:
+            self._chain = Chain(request.tenant)
+            self.addresses = tuple(map(self._chain.extend, self.chat.messages))
+        return self.chat, self.addresses
 
     def _take(self, made: Planned) -> Planned:
         self.known, self.plan = made.known, made.plan
@@ -183,8 +202,8 @@ class Turn:
                     self.sent.answer.close()
                 if self._relay is not None and self._relay.gave:
                     raise
-                if made.plan.chat.after and is_lost(error):
-                    made = self._take(made.without(made.plan.chat.after))
+                if is_lost(error) and (whole := _unchained(made)) is not None:
+                    made = self._take(whole)
                 elif (
                     error.kind == "too_long" and not healed and (shorter := await self._healed(made, error)) is not None
                 ):
@@ -198,7 +217,10 @@ class Turn:
 
     async def _send_once(self, made: Planned) -> None:
         chat, strict = made.plan.chat, self.engine.strict
-        self.sent = sent = await self._sender.send(chat, made.candidates, made.checkpoints, strict)
+        candidates = made.candidates[:1] if self.thread and self.thread.foreign else made.candidates
+        self.sent = sent = await self._sender.send(
+            chat, candidates, made.checkpoints, strict, as_asked(self.thread, self.chat, chat)
+        )
         self.plan = with_sending(made.plan, sent.candidate.upstream.name, sent.put_back, sent.losses)
         self._relay = Relay(self, sent)
         await self._relay.run()
@@ -253,11 +275,14 @@ class Turn:
         if look.keys:
             memo.keep(look, Seen(chat, addresses, self._chain.copy()))
         addresses += tuple(map(self._chain.extend, chat.messages[len(addresses) :]))
+        self.addresses = addresses
         return chat, addresses
 
     def stamp(self) -> Stamp:
         """The identity of an answer that we write ourselves."""
-        return Stamp(self.id.rpartition("-")[2], int(self.engine.clock()))
+        own = self.id.rpartition("-")[2]
+        kept = self.session.root if self.request.wire.name in THREADS else ""  # so that the id leads to its session
+        return Stamp(kept + own, int(self.engine.clock()))
 
     def headers(self, sent_tokens: int = 0) -> dict[str, str]:
         """Foldline's response headers."""
@@ -321,47 +346,11 @@ class Turn:
 
     async def remember(self, relay: Relay) -> None:
         """Keep what only the provider knows about this answer, at the address that the client's next turn will have."""
-        sent, reply = relay.sent, relay.reply
-        if reply.finished is None or reply.failed is not None or reply.finished.reason == "paused":
-            return
         if self.known.bypassed:  # one deadline a turn: a store that did not answer before is not waited for again
             return
-        usage, plan = reply.usage, self.plan
-        keeps, handle = sent.candidate.upstream.keeps, relay.reader.handle()
-        if usage is not None and not sent.chat.after and not relay.hops.count:
-            self.engine.counting.learn(sent.candidate, plan.guess, usage.input)
-        checkpoint = Checkpoint(
-            address=self._chain.copy().extend(reply.message),
-            upstream=sent.candidate.upstream.name,
-            model=sent.candidate.model,
-            served=reply.model,
-            wire=sent.candidate.upstream.wire.name,
-            sealed=relay.sealed,
-            handle=handle if keeps is not None else "",
-            expires=self.engine.clock() + keeps.seconds if keeps is not None and handle else 0,
-            input_tokens=usage.input if usage else 0,
-            output_tokens=usage.output if usage else 0,
-            estimated_tokens=plan.tokens,
-            setup=self.known.scale.setup if self.known.scale else setup(self.chat.system, self.chat.tools),
-            folded=plan.fold.upto if plan.fold else b"",
-            front=plan.front,
-            passed=tuple(relay.hops.handles),
-            fold=plan.fold if plan.fold and plan.fold.drops else None,
-            at=self.engine.clock(),
-        )
-        info = {"model": sent.candidate.model, "upstream": sent.candidate.upstream.name}
-        skipped = await self.engine.store.remember(
-            self.session, [checkpoint, *self._lost()], turn_id=self.id, turn=self.record(), info=info
-        )
-        if skipped and not self.known.bypassed:
+        if skipped := await remember(self, relay, self._chain.copy()):
             known = self.known
             self.known = Known(known.addresses, known.checkpoints, known.memory, known.now, skipped)
-
-    def _lost(self) -> list[Checkpoint]:
-        """The checkpoints whose handles the provider no longer knows, without them."""
-        lost = self.known.lost
-        held = self.known.checkpoints.values() if lost else ()
-        return [replace(each, handle="", expires=0) for each in held if each.handle in lost]
 
     async def _note_failure(self) -> None:
         """A turn that failed can be looked up too; only its record is kept, behind the answer, and no checkpoint."""
@@ -402,3 +391,10 @@ class Turn:
             bypassed=self.known.bypassed,
             losses=len(self.plan.losses),
         )
+
+
+def _unchained(made: Planned) -> Planned | None:
+    """The turn sent whole, as the provider has lost what it went on from; None if it went on from nothing of ours."""
+    after = made.plan.chat.after
+    whole = made.without(after) if after else made
+    return whole if whole.plan.chat.after != after else None

@@ -5,6 +5,7 @@
     fl1:{tenant.root}:l:<name>  string  a lease: its holder's token                    the lease's own
     fl1:{tenant.root}:p:<name>  string  a pause: nobody makes that now                 the pause's own
     fl1:{tenant.root}:k         string  ids that providers still keep of a forgotten session  SESSION_TTL
+    fl1:{tenant.<hash>}:i       string  where an answer is whose id a provider made    SESSION_TTL from its last use
     fl1:secret                  string  the server's secret, where none is set         for ever
 
 The braces are the cluster's hash tag: all that belongs to a session shares one slot, and the tenant is part of it.

@@ -32,6 +32,7 @@ from app.state.link import Command, is_wrong_type, reason
 from app.state.recalled import Recalled
 from app.state.scripts import EVERYTHING, FORGET
 from app.state.secret import Secret
+from app.state.threads import Threads
 from app.state.values import SessionInfo, Values
 
 
@@ -58,6 +59,7 @@ class Store:
         self._clock = clock
         self._cache = cache
         self._secret = secret
+        self.threads = Threads(link, values.seal, self._ttl)
 
     @classmethod
     async def open(
@@ -135,6 +137,7 @@ class Store:
         turn_id: str = "",
         turn: bytes = b"",
         info: Mapping[str, Any] | None = None,
+        more: Sequence[Command] = (),
     ) -> str:
         """Keep a turn: one round trip. Never raises; returns why it was skipped, or an empty string.
 
@@ -150,7 +153,7 @@ class Store:
         candidate, version = chance[:8], chance[8:]
         about = self._about(session, info) if info is not None else None
         self._cache.given(session, checkpoints, candidate)
-        commands = self._writes(session, checkpoints, candidate, version, about, turn_id, turn)
+        commands = [*self._writes(session, checkpoints, candidate, version, about, turn_id, turn), *more]
         try:
             replies = await self._link.trip(*commands)
             if is_wrong_type(replies[0]):

@@ -58,24 +58,24 @@ class Values:
     """
 
     def __init__(self, seal: Seal) -> None:
-        self._seal = seal
+        self.seal = seal
         self.broken = 0
 
     def of_checkpoint(self, session: Session, checkpoint: Checkpoint) -> bytes:
         """A checkpoint, to be stored at its address."""
-        return self._seal.close(session, checkpoint.address, _pack(checkpoint))
+        return self.seal.close(session, checkpoint.address, _pack(checkpoint))
 
     def of_memory(self, session: Session, memory: Mapping[str, Any]) -> bytes:
         """Sticky memory."""
-        return self._seal.close(session, MEMORY, _json(memory))
+        return self.seal.close(session, MEMORY, _json(memory))
 
     def of_info(self, session: Session, info: SessionInfo) -> bytes:
         """What the list of sessions shows."""
-        return self._seal.close(session, INFO, _pack(info))
+        return self.seal.close(session, INFO, _pack(info))
 
     def of_turn(self, session: Session, turn_id: str, turn: bytes) -> bytes:
         """The record of a turn."""
-        return self._seal.close(session, turn_field(turn_id).encode(), turn)
+        return self.seal.close(session, turn_field(turn_id).encode(), turn)
 
     def checkpoint(self, session: Session, address: bytes, stored: bytes) -> Checkpoint | None:
         """The checkpoint that was stored at `address`."""
@@ -100,7 +100,7 @@ class Values:
     def _read(
         self, session: Session, field: bytes, stored: bytes, decode: Callable[[bytes], Decoded]
     ) -> Decoded | None:
-        value = self._seal.open(session, field, stored)
+        value = self.seal.open(session, field, stored)
         try:
             if value is not None:
                 return decode(value)

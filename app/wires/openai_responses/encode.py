@@ -36,10 +36,14 @@ def encode(chat: Chat, target: Target) -> Outbound:
     if not isinstance(asked, Asked):
         body = _anew(chat, target, losses)
         return Outbound(PATH, to_json(body), tuple(dict.fromkeys(losses)))
-    changes = _changes(chat, target, asked, losses)
-    if not (changes or asked.mended or any(given(asked.fields, name) for name in OURS) or "foldline" in asked.fields):
+    own = _goes_on_from_its_own(chat, asked)
+    changes = _changes(chat, target, asked, losses, own)
+    ours = not own and any(given(asked.fields, name) for name in OURS)
+    if not (changes or asked.mended or ours or "foldline" in asked.fields):
         return Outbound(PATH, asked.raw, untouched=True)
     fields: dict[str, Any] = {name: raw for name, raw in asked.fields.items() if name not in OURS}
+    if own:
+        fields["previous_response_id"] = chat.after
     for name, value in changes.items():
         if value is None:
             fields.pop(name, None)
@@ -50,12 +54,18 @@ def encode(chat: Chat, target: Target) -> Outbound:
     return Outbound(PATH, to_json(fields), tuple(dict.fromkeys(losses)))
 
 
-def _changes(chat: Chat, target: Target, asked: Asked, losses: list[Loss]) -> dict[str, Any]:
+def _goes_on_from_its_own(chat: Chat, asked: Asked) -> bool:
+    """Whether the body brings what is new alone, and names the very response that is to be gone on from."""
+    own = bool(chat.after) and chat.after == chat.continues and not chat.since and not chat.conversation
+    return own and chat.messages is asked.messages
+
+
+def _changes(chat: Chat, target: Target, asked: Asked, losses: list[Loss], own: bool) -> dict[str, Any]:
     """The root fields in which the chat no longer says what the client's body says; None for one to leave out."""
     changes: dict[str, Any] = {}
     if target.model != asked.model:
         changes["model"] = target.model
-    if chat.after:
+    if chat.after and not own:
         changes["previous_response_id"] = chat.after
     if chat.store != asked.store:
         changes["store"] = chat.store
@@ -63,15 +73,17 @@ def _changes(chat: Chat, target: Target, asked: Asked, losses: list[Loss]) -> di
             changes["include"] = _include(asked.fields)
     if chat.stream != asked.stream:
         changes["stream"] = chat.stream or None
+        changes |= {} if chat.stream else {"stream_options": None}  # refused without a stream
     if chat.system is not asked.system:
         changes["instructions"] = _instructions(chat, losses) or None
-    if chat.messages is not asked.messages or chat.system is not asked.system or chat.after:
+    if chat.messages is not asked.messages or chat.system is not asked.system or (chat.after and not own):
         changes["input"] = items(chat, losses)
     if chat.tools is not asked.tools and chat.tools != asked.tools:
         changes["tools"] = tools(chat.tools, losses) or None
     if chat.sampling is not asked.sampling and chat.sampling != asked.sampling:
-        before = sampling(msgspec.structs.replace(chat, sampling=asked.sampling), target, [])
-        after = sampling(chat, target, losses)
+        plain = Target(target.name, target.model, own=False)  # the client's own values are OpenAI's to judge
+        before = sampling(msgspec.structs.replace(chat, sampling=asked.sampling), plain, [])
+        after = sampling(chat, plain, losses)
         changes |= {
             name: after.get(name) for name in before.keys() | after.keys() if before.get(name) != after.get(name)
         }

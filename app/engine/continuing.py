@@ -1,0 +1,143 @@
+"""A client that sends only what is new, behind the id of an earlier answer: its chat is made whole from what was kept.
+
+From then on it is a chat like any other: known by its prefix, folded, chained, sent to whatever upstream serves it. So
+the client's id outlives a fold and a change of the upstream; what the provider itself holds is another matter, decided
+by the plan.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
+
+from app.chat.events import Event, Finished, Started, TextDelta, ThinkingDelta, ToolCalled, Usage
+from app.chat.model import Chat
+from app.engine.relay import Relay
+from app.state.keys import Session
+from app.state.threads import Told
+from app.wires.threads import THREADS
+from app.wires.threads.thread import joined
+from app.wires.wire import Inbound, Stamp, Wire
+
+if TYPE_CHECKING:
+    from app.engine.engine import Engine
+
+MOST_BEFORE = 4096
+"""Answers in one thread; what would come before them is kept as one piece."""
+
+
+class Thread(msgspec.Struct, frozen=True):
+    """What a request goes on from.
+
+    Args:
+        asked: the request as the client sent it: what is new alone.
+        before: the ids of the answers that it goes on from, oldest first.
+        session: where they are kept; None: this request begins.
+        history: what was said before, for a session that does not have it.
+        foreign: the id is none of ours: the provider is asked, by the client's own key.
+    """
+
+    asked: Chat
+    before: tuple[str, ...] = ()
+    session: Session | None = None
+    history: tuple[bytes, ...] = ()
+    foreign: bool = False
+
+
+async def continued(engine: Engine, wire: Wire, inbound: Inbound, chat: Chat, tenant: str) -> tuple[Chat, Thread]:
+    """The whole chat, and the thread that it is part of.
+
+    Raises:
+        ClientError: the id names nothing.
+        StateError: the store, which holds the one copy, is away.
+    """
+    threads, store = THREADS[wire.name], engine.store.threads
+    if not (chat.continues or chat.conversation):
+        return (_untouched(chat) if chat.resume else chat), Thread(chat)
+    session = await store.session_of(tenant, chat.continues or chat.conversation)
+    last = chat.continues
+    if session is not None and chat.conversation:
+        head = await store.head(session, chat.conversation)
+        session, last = (session, head) if head is not None else (None, "")
+    ends = await store.load(session, [last]) if session and last else []
+    if session is None or (last and not (ends and ends[0].resource)):
+        return _foreign(engine, wire, chat), Thread(chat, foreign=True)
+    before = [*await store.load(session, ends[0].before), ends[0]] if ends else []
+    history = tuple(part for told in before for part in (told.said, told.answered))
+    thread = Thread(chat, tuple(told.id for told in before), session, history)
+    if chat.resume:
+        return _untouched(chat), thread
+    body = threads.whole(inbound.body, history)
+    chat = wire.decode(Inbound(body, inbound.model, inbound.stream, inbound.framing))
+    return replace(chat, continues=thread.asked.continues, conversation=thread.asked.conversation), thread
+
+
+def _untouched(chat: Chat) -> Chat:
+    """The request as it came, for the provider that knows the id itself."""
+    return replace(chat, after=chat.continues, options={**chat.options, "off": True})
+
+
+def _foreign(engine: Engine, wire: Wire, chat: Chat) -> Chat:
+    """The request as it came, for a provider that may know the id. Only by the client's own key: behind one of ours
+    the id could be another tenant's. Raises ClientError where there is no such provider."""
+    upstream = engine.routes.pick(chat.model, wire.name)[0][0].upstream
+    if upstream.wire.name == wire.name and not upstream.keyed:
+        return _untouched(chat)
+    param = "conversation" if chat.conversation else PARAMS[wire.name]
+    raise THREADS[wire.name].unknown(chat.continues or chat.conversation, param)
+
+
+PARAMS = {"openai_responses": "previous_response_id", "gemini_interactions": "previous_interaction_id"}
+
+
+def told(wire: Wire, thread: Thread, session: Session, chat: Chat, relay: Relay, stamp: Stamp) -> Told:
+    """What is to be kept of an answer that is complete, for a client that may go on from it by its id."""
+    threads, reply = THREADS[wire.name], relay.reply
+    finished = reply.finished
+    if relay.passing and finished is not None and finished.native is not None:
+        resource = threads.passed(bytes(finished.native.body), relay.sealed, reply)
+        identity = reply.id
+    else:
+        writer = wire.writer(chat, stamp, False)
+        for event in events_of(relay):
+            writer.write(event)
+        resource, identity = writer.close(), threads.prefix + stamp.id
+    before, said = thread.before, [threads.said(thread.asked)]
+    if thread.history and (thread.session != session or len(before) >= MOST_BEFORE):
+        before, said = (), [*thread.history, *said]
+    whole = said[0] if len(said) == 1 else bytes(joined(said))
+    return Told(identity, wire.name, before, whole, threads.answered(resource), resource, stamp.created)
+
+
+def events_of(relay: Relay) -> list[Event]:
+    """An answer that is complete, as the fewest events."""
+    reply = relay.reply
+    events: list[Event] = [Started(reply.id, reply.model)]
+    if reply.thinking:
+        events.append(ThinkingDelta(reply.thinking))
+    if reply.text:
+        events.append(TextDelta(reply.text))
+    events += [ToolCalled(index, call) for index, call in enumerate(reply.calls)]
+    return [*events, reply.usage or Usage(), reply.finished or Finished("stop")]
+
+
+def refuse_confined(client: str, upstream: str, chat: Chat) -> None:
+    """Raises ClientError for a request that only a provider of its own format can answer."""
+    threads = THREADS.get(client)
+    error = threads.confined(chat) if threads is not None and upstream != client else None
+    if error is not None:
+        raise error
+
+
+def as_asked(thread: Thread | None, whole: Chat, chat: Chat) -> Chat | None:
+    """The request as the client sent it, if it goes on from the very answer that the plan's `chat` goes on from and
+    nothing in it was changed; `whole` is the client's chat made whole."""
+    if thread is None or not chat.after or not chat.since or thread.asked.continues != chat.after:
+        return None
+    new, said = chat.messages[chat.since :], whole.messages[len(whole.messages) - len(thread.asked.messages) :]
+    if len(new) != len(said) or any(one is not other for one, other in zip(new, said, strict=True)):
+        return None
+    after, store, chat = chat.after, chat.store, thread.asked
+    return replace(chat, after=after, store=store)

@@ -1,0 +1,81 @@
+"""Going on from an earlier answer in Gemini's Interactions: `previous_interaction_id`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from app.chat.model import Chat, Message
+from app.chat.reply import Reply
+from app.errors import ClientError
+from app.wires.envelope import RAW_FIELDS, encode, open_body
+from app.wires.gemini_interactions import GEMINI_INTERACTIONS
+from app.wires.gemini_interactions.names import NAME, Steps
+from app.wires.gemini_interactions.steps import steps_of
+from app.wires.threads.thread import joined, list_of
+from app.wires.wire import Inbound
+
+NAMES_EARLIER = ("previous_interaction_id",)
+
+
+class InteractionThreads:
+    """See thread.Threads. The steps only are inherited: no system instruction, no tools, no configuration."""
+
+    prefix = "v1_"
+
+    def said(self, chat: Chat) -> bytes:
+        """The input as steps."""
+        return list_of(raw for message in chat.messages for raw in _steps(chat, message))
+
+    def answered(self, resource: bytes) -> bytes:
+        """The steps of the answer."""
+        steps = RAW_FIELDS.decode(resource).get("steps")
+        return bytes(steps) if steps is not None else b"[]"
+
+    def passed(self, end: bytes, sealed: bytes, reply: Reply) -> bytes:
+        """The interaction: the body, or the one that ended the stream, which has no steps of its own."""
+        fields = RAW_FIELDS.decode(end)
+        inner = RAW_FIELDS.decode(fields["interaction"]) if "interaction" in fields else fields
+        if "steps" not in inner:
+            inner["steps"] = msgspec.Raw(sealed or _words(reply))
+        return encode(inner)
+
+    def whole(self, body: bytes, history: Sequence[bytes]) -> bytes:
+        """The body with the earlier steps before its own, and without the id."""
+        own = self.said(GEMINI_INTERACTIONS.decode(Inbound(body)))
+        fields = {name: raw for name, raw in open_body(body).items() if name not in NAMES_EARLIER}
+        fields["input"] = joined((*history, own))
+        return encode(fields)
+
+    def unknown(self, said: str, param: str) -> ClientError:
+        """As Google says it."""
+        return ClientError(f"Interaction {said} was not found.", kind="not_found", param=param)
+
+    def confined(self, chat: Chat) -> ClientError | None:
+        """Agents, work in the background, and answers that Gemini itself paused."""
+        if "agent" in chat.rest:
+            return ClientError("agent: only Gemini itself runs agents. Send a model.", param="agent")
+        if "background" in chat.rest and bytes(chat.rest["background"]) == b"true":
+            words = "background: only Gemini itself answers in the background. Leave it out."
+            return ClientError(words, param="background")
+        if chat.resume:
+            words = "continuation_token: no answer of this upstream was paused. Leave it out."
+            return ClientError(words, param="continuation_token")
+        return None
+
+
+def _steps(chat: Chat, message: Message) -> Sequence[Any]:
+    """One message as steps: as the client wrote them, or written anew where it wrote them in an older way."""
+    native = message.native
+    if native is not None and native.wire == NAME and isinstance(native.body, Steps):
+        return native.body.raws
+    written, _ = steps_of(replace(chat, messages=(message,), since=0, after="", resume=""))
+    return [encode(step) for step in (written[:1] if message.role == "assistant" else written)]
+
+
+def _words(reply: Reply) -> bytes:
+    step = {"type": "model_output", "content": [{"type": "text", "text": reply.text}]}
+    return encode([step] if reply.text else [])

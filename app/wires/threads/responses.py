@@ -1,0 +1,77 @@
+"""Going on from an earlier answer in OpenAI's Responses: `previous_response_id`, and conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from app.chat.model import Chat
+from app.chat.reply import Reply
+from app.errors import ClientError
+from app.wires.envelope import RAW_FIELDS, encode, open_body
+from app.wires.openai_responses import confined
+from app.wires.openai_responses.names import NAME
+from app.wires.threads.thread import joined, list_of
+
+NAMES_EARLIER = ("previous_response_id", "conversation")
+
+
+class ResponseThreads:
+    """See thread.Threads. Items only are inherited: no instructions, no tools."""
+
+    prefix = "resp_"
+
+    def said(self, chat: Chat) -> bytes:
+        """The input's items. A text is a message of the user."""
+        messages = (*chat.system, *chat.messages)
+        natives = [message.native for message in messages if message.native and message.native.wire == NAME]
+        return list_of(raw for native in natives for raw in native.body)
+
+    def answered(self, resource: bytes) -> bytes:
+        """The output items."""
+        output = RAW_FIELDS.decode(resource).get("output")
+        return bytes(output) if output is not None else b"[]"
+
+    def passed(self, end: bytes, sealed: bytes, reply: Reply) -> bytes:
+        """The response: the body, or the one in the last event. Servers that leave its output out are helped out."""
+        fields = RAW_FIELDS.decode(end)
+        resource = bytes(fields["response"]) if "response" in fields else end
+        inner = RAW_FIELDS.decode(resource)
+        if bytes(inner.get("output", b"[]")).strip() in (b"[]", b"null"):
+            inner["output"] = msgspec.Raw(sealed or _words(reply))
+            return encode(inner)
+        return resource
+
+    def whole(self, body: bytes, history: Sequence[bytes]) -> bytes:
+        """The body with the earlier items before its own, and without the id."""
+        fields = {name: raw for name, raw in open_body(body).items() if name not in NAMES_EARLIER}
+        fields["input"] = joined((*history, _own(fields.get("input"))))
+        return encode(fields)
+
+    def unknown(self, said: str, param: str) -> ClientError:
+        """OpenAI's own words and code; Codex, for one, then sends its whole history."""
+        if param == "conversation":
+            return ClientError(f"Conversation with id '{said}' not found.", kind="not_found", param=param)
+        code = "previous_response_not_found"
+        return ClientError(
+            f"Previous response with id '{said}' not found.", kind="not_found", status=400, param=param, code=code
+        )
+
+    def confined(self, chat: Chat) -> ClientError | None:
+        """What is kept at OpenAI and named by an id."""
+        return confined(chat)
+
+
+def _own(said: msgspec.Raw | None) -> bytes:
+    """An input as a list of items."""
+    raw = bytes(said).strip() if said is not None else b"null"
+    if raw[:1] == b'"':
+        return b'[{"role":"user","content":' + raw + b"}]"
+    return raw if raw[:1] == b"[" else b"[]"
+
+
+def _words(reply: Reply) -> bytes:
+    part = {"type": "output_text", "text": reply.text, "annotations": list[str]()}
+    message = {"type": "message", "role": "assistant", "status": "completed", "content": [part]}
+    return encode([message] if reply.text else [])

@@ -1,0 +1,68 @@
+"""What a format adds whose clients may go on from an earlier answer by its id, and what such formats share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import msgspec
+
+from app.chat.model import Chat
+from app.chat.reply import Reply
+from app.errors import ClientError
+from app.wires.envelope import RAW_LIST
+
+
+class Threads(Protocol):
+    """One such format. What was said is kept as lists of the format's own items, JSON, byte for byte."""
+
+    prefix: str
+    """What the ids of its answers begin with."""
+
+    def said(self, chat: Chat) -> bytes:
+        """What this request itself says."""
+        ...
+
+    def answered(self, resource: bytes) -> bytes:
+        """What an answer says, from the resource that it is."""
+        ...
+
+    def passed(self, end: bytes, sealed: bytes, reply: Reply) -> bytes:
+        """The resource of an answer that a provider of this format gave.
+
+        Args:
+            end: the body, or the event that ended the stream.
+            sealed: its items, if they held more than words. reply: what was said.
+        """
+        ...
+
+    def whole(self, body: bytes, history: Sequence[bytes]) -> bytes:
+        """The request as a client would send it that sends everything: with what was said before in front."""
+        ...
+
+    def unknown(self, said: str, param: str) -> ClientError:
+        """The error for an id that names nothing, as this format's provider says it: clients act on it."""
+        ...
+
+    def confined(self, chat: Chat) -> ClientError | None:
+        """Why only a provider of this format can answer the request, if it is so."""
+        ...
+
+
+def joined(lists: Iterable[bytes]) -> msgspec.Raw:
+    """JSON lists as one."""
+    inner = [each.strip()[1:-1].strip() for each in lists]
+    return msgspec.Raw(b"[" + b",".join(each for each in inner if each) + b"]")
+
+
+def list_of(items: Iterable[bytes | msgspec.Raw]) -> bytes:
+    """Items as a JSON list."""
+    return b"[" + b",".join(bytes(item) for item in items) + b"]"
+
+
+def items_of(listed: bytes) -> list[msgspec.Raw]:
+    """The items of a JSON list; none if it is not one."""
+    try:
+        return RAW_LIST.decode(listed)
+    except msgspec.DecodeError:
+        return []
