@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -23,6 +24,9 @@ SAME = frozenset(
     )
 )
 """Root fields that Chat Completions has too, with the same meaning."""
+
+_REASONS = re.compile(r"(?:ft:)?(?:o\d|gpt-(?:[5-9]|\d\d)(?!.*-chat))")
+"""OpenAI's models that reason."""
 
 NO_ARGUMENTS: dict[str, Any] = {"type": "object", "properties": {}}
 
@@ -47,14 +51,26 @@ def sampling(chat: Chat, target: Target, losses: list[Loss]) -> dict[str, Any]:
     output = _format(s.output, losses)
     body = {
         "max_output_tokens": tokens,
-        "temperature": s.temperature,
-        "top_p": s.top_p,
+        **_chance(chat, target, losses),
         "parallel_tool_calls": s.parallel_tools,
         "reasoning": _reasoning(s.reasoning, losses),
         "tool_choice": _tool_choice(s.tool_choice, chat.tools),
         "text": {"format": output} if output else None,
     }
     return {name: value for name, value in body.items() if value is not None}
+
+
+def _chance(chat: Chat, target: Target, losses: list[Loss]) -> dict[str, Any]:
+    """Temperature and top_p. OpenAI's reasoning models refuse any but 1 while they reason
+    (https://platform.openai.com/docs/guides/latest-model, "Parameter compatibility")."""
+    s = chat.sampling
+    said = {name: value for name, value in (("temperature", s.temperature), ("top_p", s.top_p)) if value is not None}
+    awake = s.reasoning is None or s.reasoning.effort != "none"
+    if not (target.own and awake and _REASONS.match(target.model)):
+        return said
+    refused = [name for name, value in said.items() if value != 1]
+    losses.extend(Loss(name, f"{target.model} takes no {name} while it reasons.") for name in refused)
+    return {name: value for name, value in said.items() if name not in refused}
 
 
 def _reasoning(reasoning: Reasoning | None, losses: list[Loss]) -> dict[str, Any] | None:

@@ -324,6 +324,23 @@ def test_what_this_api_cannot_say_is_reported_each_once() -> None:
     assert body["max_output_tokens"] == 16
 
 
+@pytest.mark.parametrize(
+    ("model", "effort", "kept"),
+    [("gpt-4.1", None, True), ("gpt-5-chat-latest", None, True), ("gpt-5.5", None, False), ("gpt-5.5", "none", True)],
+)
+def test_a_model_that_reasons_is_asked_without_what_it_refuses(model: str, effort: str | None, kept: bool) -> None:
+    more = {"temperature": 0.5, "top_p": 1} | ({"reasoning_effort": effort} if effort else {})
+    body, outbound = encoded(_chat({"role": "user", "content": "x"}, **more), Target("openai", model))
+    assert ("temperature" in body) is kept
+    assert body["top_p"] == 1
+    assert _fields(outbound) == ([] if kept else ["temperature"])
+
+
+def test_a_stream_that_is_asked_for_whole_has_no_options_of_a_stream() -> None:
+    chat = decoded(body_of(ASK, stream=True, stream_options={"include_obfuscation": False}))
+    assert encoded(edited(chat, stream=False))[0] == body_of(ASK)
+
+
 def test_more_than_one_answer_is_refused() -> None:
     with pytest.raises(ClientError) as raised:
         encoded(_chat({"role": "user", "content": "x"}, n=2))
