@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from app.simulator.app import create_simulator
+from app.simulator.chains import Chains
 from app.simulator.delivery import TRANSPORT, Closing
 from app.simulator.journal import Journal
 from app.simulator.script import Script
@@ -30,11 +31,13 @@ class Running:
         url: its origin, such as http://127.0.0.1:49152, without a slash at the end.
         journal: the requests that it got.
         answers: the prescribed answers that are left; `script` adds some.
+        chains: what the simulated providers keep of conversations.
     """
 
     url: str
     journal: Journal
     answers: Script
+    chains: Chains
 
     @property
     def openai_url(self) -> str:
@@ -93,7 +96,7 @@ async def running_simulator(
             await asyncio.sleep(0.001)
             if task.done():
                 task.result()
-        yield Running(_url(host, listener), journal, script)
+        yield Running(_url(host, listener), journal, script, app.state.chains)
     finally:
         closing.set()
         server.should_exit = True
@@ -146,7 +149,8 @@ async def serve(port: int, host: str = "127.0.0.1") -> None:
     app = create_simulator()
     url = _url(host, listener)
     print(
-        f"Foldline's provider simulator listens on {url} (OpenAI base URL {url}/v1, Gemini base URL {url})", flush=True
+        f"Foldline's provider simulator listens on {url} (OpenAI base URL {url}/v1, Gemini and Anthropic {url})",
+        flush=True,
     )
     try:
         await uvicorn.Server(_config(app)).serve(sockets=[listener])
