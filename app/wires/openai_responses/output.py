@@ -158,7 +158,9 @@ class Output:
             newest = max(self._slots, default=-1)
             fits = not identity and newest >= 0 and self._slots[newest].kind == kind and not self._slots[newest].done
             index = newest if fits else newest + 1
-        slot = self._slots.setdefault(index, _Slot())
+        slot = self._slots.get(index)
+        if slot is None:
+            slot = self._slots[index] = _Slot()
         slot.kind = slot.kind or kind
         if identity:
             self._by_id.setdefault(identity, index)

@@ -28,6 +28,7 @@ REASONS: dict[str, FinishReason] = {
 }
 """incomplete_details.reason → why it ended; `steered` and what is newer count as `stop`."""
 
+WORDS = "response.output_text.delta"
 REPEATS = ("output_text", "refusal", "content_part", "reasoning_", "function_call_", "custom_tool_call_")
 """Beginnings and ends of an item's parts: deltas and the whole item say the same."""
 
@@ -88,6 +89,10 @@ class _Answer:
 
     def take(self, piece: Piece, native: Native) -> list[Event]:
         """The events of one piece of a stream."""
+        if piece.type == WORDS and isinstance(piece.delta, str):  # nearly all pieces of a long answer
+            return self._output.grew(
+                "output_text", piece.output_index, piece.item_id, piece.content_index or 0, piece.delta, native
+            )
         match piece.type.split("."):
             case ["response", end] if end in ENDS:
                 return self.whole(RESPONSE.decode(piece.response), native, end)

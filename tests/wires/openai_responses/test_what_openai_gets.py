@@ -80,6 +80,14 @@ def test_an_edited_assistant_turn_goes_without_its_reasoning_and_so_without_ids(
     assert body["input"][1] == {name: value for name, value in CALL.items() if name != "id"}
 
 
+def test_an_edited_call_keeps_its_namespace_and_loses_its_id() -> None:
+    call: Json = CALL | {"namespace": "mail", "name": "send"}
+    chat = decoded(body_of(ASK, THOUGHT, call, RESULT))
+    turn = chat.messages[1]
+    body, _ = encoded(edited(chat, messages=(chat.messages[0], turn.edited(turn.parts), chat.messages[2])))
+    assert body["input"] == [ASK, {name: value for name, value in call.items() if name != "id"}, RESULT]
+
+
 def test_a_renamed_model_changes_the_model_only() -> None:
     raw = body_of(*LOOP, top_p=0.25)
     body, _ = encoded(decoded(raw), Target("openai", "gpt-other"))
@@ -145,6 +153,13 @@ def test_where_the_provider_holds_the_beginning_only_what_is_new_is_sent() -> No
     assert body["input"] == LOOP[5:]
     assert body["instructions"] == "be brief"
     assert body["tools"] == [{"type": "web_search"}]
+
+
+def test_system_items_that_the_provider_holds_are_not_sent_again() -> None:
+    developer: Json = {"role": "developer", "content": "rules"}
+    chat = decoded(body_of(developer, *LOOP, instructions="be brief"))
+    body, _ = encoded(edited(chat, after="resp_up", since=4))
+    assert (body["instructions"], body["input"]) == ("be brief", LOOP[5:])
 
 
 def test_a_result_behind_a_handle_names_its_call_as_the_provider_did() -> None:
