@@ -95,7 +95,7 @@ class Call:
     @property
     def results(self) -> dict[str, str]:
         """What its tool results say, by the call that they answer."""
-        return {item["call_id"]: "\n".join(strings(item)) for item in self.items if item["type"] in RESULTS}
+        return {item["call_id"]: "\n".join(strings(item)) for item in self.items if item.get("type") in RESULTS}
 
     @property
     def stored(self) -> bool | None:

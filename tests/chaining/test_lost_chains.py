@@ -65,7 +65,9 @@ WORDINGS: dict[Api, dict[str, Refusal]] = {
         "in a stream": _event(
             "error", {"type": "error", "code": "previous_response_not_found", "message": GONE, "param": PREVIOUS}
         ),
-        "in a stream, nested": _event("error", {"type": "error", "error": {"code": None, "message": GONE}}),
+        "in a stream, nested": _event(
+            "error", {"type": "error", "error": {"code": "previous_response_not_found", "message": GONE}}
+        ),
         "as a failed response": _event("response.failed", {"type": "response.failed", "response": FAILED}),
     },
 }
