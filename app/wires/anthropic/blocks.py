@@ -1,7 +1,12 @@
-"""Content blocks → neutral parts, whether a client sent them or the model did."""
+"""Content blocks → neutral parts.
+
+A client sends hundreds of blocks again on every turn, nearly all of four kinds. A list of nothing but those is read in
+one go; only where something else stands among them, each block is looked at by itself.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -36,6 +41,67 @@ def slices_of(raw: msgspec.Raw | bytes) -> list[msgspec.Raw]:
     return content
 
 
+class _Text(msgspec.Struct, tag_field="type", tag="text", forbid_unknown_fields=True):
+    """A block of words alone: one with more (a cache mark, citations) is not read this way."""
+
+    text: str
+
+
+class _Thought(msgspec.Struct, tag_field="type", tag="thinking"):
+    thinking: str
+    signature: str | None = None
+
+
+class _Use(msgspec.Struct, tag_field="type", tag="tool_use"):
+    id: str
+    name: str
+    input: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class _Result(msgspec.Struct, tag_field="type", tag="tool_result"):
+    tool_use_id: str
+    content: msgspec.Raw = msgspec.Raw(b"null")
+    is_error: bool | None = None
+
+
+_Usual = _Text | _Thought | _Use | _Result
+
+
+class _UsualMessage(msgspec.Struct):
+    content: list[_Usual]
+
+
+_USUAL_MESSAGE = msgspec.json.Decoder(_UsualMessage)
+_USUAL_LIST = msgspec.json.Decoder(list[_Text])
+
+
+def parts_of(message: msgspec.Raw, slices: Sequence[msgspec.Raw], where: str) -> tuple[Part, ...]:
+    """The parts of a raw message whose content are these blocks. Raises ClientError naming the field at fault."""
+    try:
+        usual = _USUAL_MESSAGE.decode(message).content
+    except (msgspec.DecodeError, RecursionError):
+        return listed(slices, where)
+    return tuple(_usual(block, raw, where) for block, raw in zip(usual, slices, strict=True))
+
+
+def listed(slices: Sequence[msgspec.Raw], where: str) -> tuple[Part, ...]:
+    """The parts that these blocks are, one by one. Raises ClientError naming the field at fault."""
+    return tuple(part(block, f"{where}[{i}]") for i, block in enumerate(slices))
+
+
+def _usual(block: _Usual, raw: msgspec.Raw, where: str) -> Part:
+    match block:
+        case _Text():
+            return Text(block.text)
+        case _Use():
+            return _called(block.id, block.name, block.input, raw)
+        case _Result():
+            content = _inner(block.content, f"{where}.content")
+            return ToolResult(block.tool_use_id, content, "", bool(block.is_error), Native(NAME, raw))
+        case _Thought():
+            return _thought(block.thinking, block.signature, raw)
+
+
 def part(raw: msgspec.Raw, where: str) -> Part:
     """One block as a part, its native with it. Raises ClientError naming the field at fault.
 
@@ -68,32 +134,45 @@ def _text(fields: Fields, name: str, where: str) -> str:
 
 
 def _call(fields: Fields, raw: msgspec.Raw, where: str) -> ToolCall:
-    arguments = compact(fields["input"]).decode() if "input" in fields else "{}"
+    given = fields.get("input", msgspec.Raw(b"{}"))
+    return _called(_text(fields, "id", where), _text(fields, "name", where), given, raw)
+
+
+def _called(identity: str, name: str, given: msgspec.Raw, raw: msgspec.Raw) -> ToolCall:
+    arguments = compact(given).decode()
     if arguments.startswith('{"_raw":'):
         arguments = unwrapped(arguments)
-    return ToolCall(_text(fields, "id", where), _text(fields, "name", where), arguments, native=Native(NAME, raw))
+    return ToolCall(identity, name, arguments, native=Native(NAME, raw))
 
 
 def _result(fields: Fields, raw: msgspec.Raw, where: str) -> ToolResult:
     identity = _text(fields, "tool_use_id", where)
     is_error = "is_error" in fields and bool(read(fields["is_error"], MAYBE_FLAG, f"{where}.is_error"))
-    return ToolResult(identity, _inner(fields.get("content"), f"{where}.content"), "", is_error, Native(NAME, raw))
+    content = _inner(fields.get("content", msgspec.Raw(b"null")), f"{where}.content")
+    return ToolResult(identity, content, "", is_error, Native(NAME, raw))
 
 
-def _inner(content: msgspec.Raw | None, where: str) -> tuple[Text | Media | Opaque, ...]:
+def _inner(content: msgspec.Raw, where: str) -> tuple[Text | Media | Opaque, ...]:
     """The content of a tool result: words, or blocks."""
-    if content is None or bytes(content) == b"null":
-        return ()
-    if bytes(memoryview(content)[:1]) == b'"':
+    first = bytes(memoryview(content)[:1])
+    if first == b'"':
         return (Text(read(content, TEXT, where)),)
-    parts = (part(raw, f"{where}[{i}]") for i, raw in enumerate(read(content, RAW_LIST, where)))
-    return tuple(inner for inner in parts if isinstance(inner, Text | Media | Opaque))
+    if first == b"n":
+        return ()
+    try:
+        return tuple(Text(block.text) for block in _USUAL_LIST.decode(content))
+    except (msgspec.DecodeError, RecursionError):
+        parts = listed(read(content, RAW_LIST, where), where)
+        return tuple(inner for inner in parts if isinstance(inner, Text | Media | Opaque))
 
 
 def _thinking(fields: Fields, raw: msgspec.Raw, where: str) -> Thinking:
-    """Ours comes back without signature and native: it is not Anthropic's, and must not look as if it were."""
-    text = _text(fields, "thinking", where)
     signature = read(fields["signature"], MAYBE_TEXT, f"{where}.signature") if "signature" in fields else ""
+    return _thought(_text(fields, "thinking", where), signature, raw)
+
+
+def _thought(text: str, signature: str | None, raw: msgspec.Raw) -> Thinking:
+    """Ours comes back without signature and native: it is not Anthropic's, and must not look as if it were."""
     if not signature or signature == UNSIGNED:
         return Thinking(text)
     return Thinking(text, signature, Native(NAME, raw))

@@ -78,7 +78,8 @@ class Bundle:
         self._open: list[_Open] = []
         self._ids: set[str] = set()
         self._last: Message | None = None
-        for speaking, run in groupby(messages, key=lambda message: message.role == "assistant"):
+        said = (message for message in messages if message.role != "assistant" or _is_said(message))
+        for speaking, run in groupby(said, key=lambda message: message.role == "assistant"):
             (self._speak if speaking else self._hear)(list(run))
         self._end(prefill)
 
@@ -285,6 +286,27 @@ class Bundle:
 def _raw(message: Message) -> msgspec.Raw | None:
     body = message.native.body if message.native and message.native.wire == NAME else None
     return body if isinstance(body, msgspec.Raw) else None
+
+
+def _is_said(message: Message) -> bool:
+    """Whether an assistant's message has anything in it that goes out: one without is no boundary."""
+    if message.native and isinstance(message.native.body, Sealed):
+        return True
+    return any(_goes_out(part) for part in message.parts)
+
+
+def _goes_out(part: Part) -> bool:
+    match part:
+        case Text():
+            return bool(part.text.strip())
+        case ToolCall():
+            return True
+        case Thinking():
+            return bool(part.signature) and parts.own(part.native) is not None
+        case ToolResult():
+            return False
+        case Media() | Opaque():
+            return parts.own(part.native) is not None
 
 
 def _says_something(message: Message) -> bool:

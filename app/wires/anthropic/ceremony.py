@@ -99,6 +99,10 @@ class Ceremony:
 
     # ---- blocks
 
+    def further(self, delta: TextDelta) -> int:
+        """The index of the open block if this is more of its words; -1 if another must be opened first."""
+        return self._index if self._open == "text" and delta.text else -1
+
     def _content(self, event: Event) -> list[Json]:
         if self._open == "tool" and not self._belongs(event):
             self._waiting.append(event)

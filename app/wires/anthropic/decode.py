@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from app.chat.model import Chat, Message, Native, Part, Role, Text, Thinking, ToolCall, ToolResult
+from app.chat.model import Chat, Message, Native, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
 from app.errors import ClientError
 from app.wires.anthropic import blocks
 from app.wires.anthropic.names import NAME
@@ -25,6 +25,7 @@ STRING = msgspec.json.Decoder(str)
 SYSTEM = msgspec.json.Decoder(str | list[msgspec.Raw] | None)
 MODELED = frozenset(FIELDS) | {"model", "messages", "system", "tools"}
 ROLES: Mapping[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
+BILLING = "x-anthropic-billing-header:"
 NO_THREADS = "thread_unsupported_request"
 """The `details.error_code` on which Anthropic's SDK goes on without a thread."""
 
@@ -141,13 +142,9 @@ def _messages(slices: Sequence[msgspec.Raw], said: Sequence[blocks.Message], sta
 
 def _message(role: Role, raw: msgspec.Raw, content: list[msgspec.Raw], where: str) -> Message:
     """A message with thinking in it that Anthropic did not sign must not go there as it is."""
-    parts = _parts(content, f"{where}.content")
+    parts = blocks.parts_of(raw, content, f"{where}.content")
     foreign = any(isinstance(part, Thinking) and not part.signature for part in parts)
     return Message(role, parts, None if foreign else Native(NAME, raw))
-
-
-def _parts(content: Sequence[msgspec.Raw], where: str) -> tuple[Part, ...]:
-    return tuple(blocks.part(block, f"{where}[{i}]") for i, block in enumerate(content))
 
 
 def _system(raw: msgspec.Raw | None) -> tuple[Message, ...]:
@@ -157,5 +154,13 @@ def _system(raw: msgspec.Raw | None) -> tuple[Message, ...]:
     said = read(raw, SYSTEM, "system")
     if not said:
         return ()
-    parts = (Text(said),) if isinstance(said, str) else _parts(said, "system")
+    parts = (Text(said),) if isinstance(said, str) else tuple(map(_unbilled, blocks.listed(said, "system")))
     return (Message("system", parts, Native(NAME, raw)),)
+
+
+def _unbilled(part: Part) -> Part:
+    """Claude Code's first block is a note to Anthropic's billing, now and then another with each request: no words of
+    the conversation, and nothing for any other provider, whose prompt cache it would break."""
+    if isinstance(part, Text) and part.text.startswith(BILLING):
+        return Opaque(Native(NAME, {"type": "text", "text": part.text}))
+    return part

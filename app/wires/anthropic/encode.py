@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from app.chat.model import Chat, Loss, Message, Native, Opaque, Text, Thinking
+from app.chat.model import Chat, Loss, Message, Native, Opaque, Part, Text, Thinking
 from app.wires.anthropic import marks as cache_marks
 from app.wires.anthropic import parts
 from app.wires.anthropic.bundle import Bundle, Sealed
@@ -162,19 +162,26 @@ def _system(system: tuple[Message, ...], words: str) -> dict[str, Any]:
     """The root's system text: the client's own, a string, or blocks where a block holds more than words."""
     if len(system) == 1 and not words and (raw := parts.own(system[0].native)) is not None:
         return {"system": raw}
-    blocks = [
-        block
-        for message in system
-        for part in message.parts
-        if isinstance(part, Text) and part.text.strip() and (block := parts.text(part)) is not None
-    ]
+    blocks = [block for message in system for part in message.parts if (block := _told(part)) is not None]
     if words:
         blocks.append({"type": "text", "text": words})
     if not blocks:
         return {}
-    if all(as_object(block).keys() == {"type", "text"} for block in blocks):
+    if not any(map(_in_blocks, system)) and all(as_object(block).keys() == {"type", "text"} for block in blocks):
         return {"system": "\n\n".join(str(as_object(block)["text"]) for block in blocks)}
     return {"system": blocks}
+
+
+def _in_blocks(message: Message) -> bool:
+    """Whether the client wrote this system text as a list of blocks."""
+    raw = parts.own(message.native)
+    return isinstance(raw, msgspec.Raw) and bytes(memoryview(raw)[:1]) == b"["
+
+
+def _told(part: Part) -> Any:
+    if isinstance(part, Text):
+        return parts.text(part) if part.text.strip() else None
+    return parts.own(part.native) if isinstance(part, Opaque) else None
 
 
 # ---- what the provider said before

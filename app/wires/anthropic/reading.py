@@ -32,8 +32,8 @@ from app.wires.anthropic.errors import stream_failure
 from app.wires.anthropic.names import FINISH_IN, NAME, PAUSED, legal_id, reverse
 from app.wires.envelope import ANYTHING, as_list, as_object, as_text, compact, encode
 
-PLAIN = frozenset(("text", "tool_use"))
-"""Blocks of which a client sends everything back."""
+PLAIN: Mapping[str, tuple[str, ...]] = {"text": ("type", "text"), "tool_use": ("type", "id", "name", "input")}
+"""Blocks of which a client of any format sends everything back, and their fields."""
 
 
 NOTHING = msgspec.Raw(b"{}")
@@ -100,6 +100,7 @@ class Reading:
 
     def __init__(self, chat: Chat, new_id: Callable[[], str]) -> None:
         self._names = reverse(chat)
+        self._tools = dict.fromkeys(tool.name for tool in chat.tools)
         self._custom = {tool.name for tool in chat.tools if tool.kind == "custom"}
         self._new_id = new_id
         self._before = _said_before(chat)
@@ -169,7 +170,7 @@ class Reading:
         block = OBJECT.decode(body)
         self._blocks.start(body, block)
         self._kind = kind = as_text(block.get("type"))
-        if kind not in PLAIN:
+        if any(value is not None for name, value in block.items() if name not in PLAIN.get(kind, ())):
             self._worth_keeping = True
         match kind:
             case "text":
@@ -193,13 +194,23 @@ class Reading:
         identity = said if fit else "toolu_" + self._new_id()
         self._worth_keeping |= not fit
         self._ids.add(identity)
-        name = self._names.get(name, name)
+        name = self._known(name)
         given = "" if not block.get("input") else compact(_field(raw, "input")).decode()
         kind = "custom" if name in self._custom else "function"
         self._call = ToolCall(identity, name, given, kind=kind)
         if kind == "custom":
             return []
         return [ToolCallDelta(self._calls, identity, name, given, native)]
+
+    def _known(self, name: str) -> str:
+        """The client's own name for the tool. Some models now and then write a name in other letter case."""
+        own = self._names.get(name, name)
+        if own in self._tools or not self._tools:
+            return own
+        fit = [tool for said, tool in self._names.items() if said.lower() == name.lower()]
+        fit += [tool for tool in self._tools if tool.lower() == name.lower()]
+        self._worth_keeping |= bool(fit)
+        return fit[0] if fit else own
 
     def _grown(self, raw: msgspec.Raw, native: Native) -> list[Event]:
         delta = DELTA.decode(raw)

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from app.chat.events import Event, Failed
+from app.chat.events import Event, Failed, TextDelta
 from app.chat.model import Chat
 from app.errors import ProxyError
 from app.wires.anthropic.assembly import Assembly
@@ -17,6 +17,11 @@ from app.wires.anthropic.ceremony import Ceremony
 from app.wires.anthropic.errors import body_of, error_object
 from app.wires.envelope import as_object, encode
 from app.wires.wire import Stamp
+
+_MORE_WORDS = (
+    b'event: content_block_delta\ndata: {"type":"content_block_delta","index":%d,'
+    b'"delta":{"type":"text_delta","text":%b}}\n\n'
+)
 
 
 class EventWriter:
@@ -29,7 +34,9 @@ class EventWriter:
         self._ceremony = Ceremony(chat, stamp)
 
     def write(self, event: Event) -> bytes:
-        """The events to send now."""
+        """The events to send now. More words of the open block, which is nearly everything, take the short way."""
+        if isinstance(event, TextDelta) and (index := self._ceremony.further(event)) >= 0:
+            return _MORE_WORDS % (index, encode(event.text))
         if isinstance(event, Failed):
             return self.fail(event.error)
         return b"".join(map(_frame, self._ceremony.take(event)))

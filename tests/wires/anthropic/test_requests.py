@@ -8,10 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.chat.address import addresses
-from app.chat.model import Media, Opaque, Text, Thinking, ToolCall, ToolResult
+from app.chat.address import addresses, setup
+from app.chat.model import Media, Message, Opaque, Text, Thinking, ToolCall, ToolResult
 from app.errors import ClientError
 from app.wires.anthropic import ANTHROPIC
+from app.wires.anthropic.binding import refuses_thinking, without_thinking
 from app.wires.anthropic.names import UNSIGNED
 from app.wires.wire import Target
 from tests.wires.anthropic.saying import (
@@ -348,3 +349,39 @@ def test_a_later_system_message_stays_where_it_was_said() -> None:
     words = to_claude(chat, OLD)[0]["messages"][0]["content"]
     assert words == [text("a"), text("<system-reminder>\nlater\n</system-reminder>")]
     assert [m["role"] for m in to_claude(chat, OLD)[0]["messages"]] == ["user", "assistant", "user"]
+
+
+def test_the_billing_note_of_claude_code_is_nobodys_words() -> None:
+    note = text("x-anthropic-billing-header: cc_version=2; cch=123")
+    chat = decoded("anthropic", ask(user("hi"), system=[note, text("You are kind.")]))
+    other = decoded("anthropic", ask(user("hi"), system=[text(note["text"] + "4"), text("You are kind.")]))
+    assert setup(chat.system, ()) == setup(other.system, ())
+    for upstream in ("openai", "gemini"):
+        assert b"billing" not in WIRES[upstream].encode(chat, TARGETS[upstream]).body
+    assert ANTHROPIC.encode(chat, SAME).untouched
+    more = msgspec.structs.replace(chat, system=(*chat.system, Message("system", (Text("More."),))))
+    assert to_claude(more)[0]["system"] == [note, text("You are kind."), text("More.")]
+
+
+# ---- thinking that is refused
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to another conversation.",
+        "messages.3: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.",
+        "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.",
+    ],
+)
+def test_a_refusal_of_thinking_is_recognised_and_the_way_out_is_to_send_none(words: str) -> None:
+    body = json.dumps({"type": "error", "error": {"type": "invalid_request_error", "message": words}}).encode()
+    assert refuses_thinking(ANTHROPIC.failure(400, {}, body))
+    assert not refuses_thinking(ANTHROPIC.failure(400, {}, body.replace(b"thinking", b"text")))
+    chat = decoded("anthropic", ask(*LOOP))
+    bare = without_thinking(chat)
+    assert to_claude(bare)[0]["messages"][1] == said("I look.", use("toolu_1", a=1.0))
+    assert without_thinking(bare) is bare
+    sealed = ANTHROPIC.restore(Message("assistant", (Text("a"),)), json.dumps([thought("x"), text("a")]).encode(), True)
+    put_back = msgspec.structs.replace(chat, messages=(chat.messages[0], sealed, chat.messages[0]))
+    assert b"thinking" not in ANTHROPIC.encode(without_thinking(put_back), SAME).body

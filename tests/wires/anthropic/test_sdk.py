@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import anthropic
 import pytest
@@ -95,7 +95,7 @@ async def test_the_stream_helper_adds_up_what_we_write(upstream: str) -> None:
 @pytest.mark.parametrize("upstream", STREAMS)
 async def test_a_whole_message_is_read_and_can_be_sent_back(upstream: str) -> None:
     async with serving(answering(upstream)) as (client, seen):
-        message: Message = await client.messages.create(**ASKED)
+        message = await cast("Awaitable[Message]", client.messages.create(**ASKED))
         results: list[Any] = [
             {"type": "tool_result", "tool_use_id": block.id, "content": "r"}
             for block in message.content

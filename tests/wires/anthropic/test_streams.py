@@ -366,3 +366,20 @@ def test_a_sealed_turn_stands_for_the_clients_message_whatever_it_said_before() 
         msgspec.structs.replace(chat, messages=(chat.messages[0], message, chat.messages[2])), Target("a", OLD)
     )
     assert json.loads(sent.body)["messages"][1] == said(thought("x"), "y")
+
+
+def test_a_name_in_other_letter_case_is_the_clients_tool_and_goes_back_as_claude_wrote_it() -> None:
+    chat = decoded("openai", openai(tools=[openai_tool("readFile"), openai_tool("my.Tool")]))
+    renamed = to_claude(chat)[0]["tools"][1]["name"]
+    data = stream(
+        start(), *block(0, use("toolu_1", "ReadFile")), *block(1, use("toolu_2", renamed.upper())), *end("tool_use")
+    )
+    reader = ANTHROPIC.reader(chat, True, new_ids())
+    calls = reply_of(reader.feed(data)).calls
+    assert [call.name for call in calls] == ["readFile", "my.Tool"]
+    assert json.loads(reader.sealed())[0]["name"] == "ReadFile"
+
+
+def test_fields_of_a_call_that_no_client_keeps_are_sealed() -> None:
+    data = stream(start(), *block(0, use("toolu_1") | {"caller": {"type": "code_execution"}}), *end("tool_use"))
+    assert json.loads(sealed_of(data))[0]["caller"] == {"type": "code_execution"}

@@ -272,7 +272,7 @@ EVENTS = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(said=EVENTS)
 def test_however_pieces_of_calls_and_words_are_mixed_blocks_stay_one_after_another(said: list[Any]) -> None:
     """Numbers are pieces of the call of that index, which end together, as an OpenAI stream tells them."""
