@@ -269,6 +269,13 @@ def test_more_of_a_turn_that_was_read_before_is_read_with_that_turn() -> None:
     assert len(decoded(more, before).messages[1].calls) == 2
 
 
+def test_a_body_that_ended_inside_a_turn_is_not_read_on_from_its_middle() -> None:
+    filler: Json = {"role": "user", "content": "x" * 5000}
+    before = decoded(body_of(filler, THOUGHT, CALL))
+    more = body_of(filler, THOUGHT, CALL, RESULT)
+    assert edited(decoded(more, before), native=None) == edited(decoded(more), native=None)
+
+
 def test_half_an_emoji_is_mended() -> None:
     body = json.dumps(body_of({"role": "user", "content": "a"})).replace('"a"', '"\\ud83d"').encode()
     assert decoded(body).messages[0].parts == (Text("\ufffd"),)

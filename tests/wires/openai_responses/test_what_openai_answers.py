@@ -171,6 +171,11 @@ def test_two_calls_at_once_are_kept_apart() -> None:
     assert calls == [(0, "call_a"), (1, "call_b")]  # in the order of the output, whichever was done first
 
 
+def test_a_call_that_was_never_announced_still_stands_before_a_later_one() -> None:
+    end = {"type": "response.completed", "response": response(CALL, CUSTOM)}
+    assert told(events_of([said(BEGUN, _done(1, CUSTOM), end)])).calls == CALLS
+
+
 def test_without_item_indexes_or_ids_pieces_still_find_their_item() -> None:
     bare: list[Json] = [
         {k: v for k, v in event.items() if k not in ("output_index", "item_id", "content_index", "summary_index")}
