@@ -33,7 +33,7 @@ _DATE = re.compile(rb'"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d[^"]{0,24})?"')
 _FRACTION = re.compile(rb"[.eE]")
 _EMPTY = frozenset((b"null", b'""', b"[]", b"{}"))
 _LONGEST_EMPTY = 4
-_KIND = {b'"': "string", b"{": "object", b"[": "array", b"t": "boolean", b"f": "boolean", b"n": "null"}
+_KIND = dict(zip(b'"{[tfn', ("string", "object", "array", "boolean", "boolean", "null"), strict=True))
 
 
 class Extreme(NamedTuple):
@@ -157,18 +157,23 @@ class FieldStats:
 
     def _kinds(self, column: Column) -> set[str]:
         values = column.values
-        signs = {value[0] for value in values}
-        found = {chr(next(iter(signs))).encode(): len(values)} if len(signs) == 1 else Counter([v[:1] for v in values])
-        kinds: set[str] = set()
-        for sign, count in found.items():
-            kind = _KIND.get(sign, "number")
-            kinds.add(kind)
+        kinds = {_KIND.get(sign, "number") for sign in {value[0] for value in values}}
+        if len(kinds) == 1:
+            (kind,) = kinds
+            self.kinds[kind] += len(values)
+            self._note(kind, column.rows)
+            return kinds
+        each = [_KIND.get(value[0], "number") for value in values]
+        for kind, count in Counter(each).items():
             self.kinds[kind] += count
-            rows = self._kind_rows.setdefault(kind, [])
-            if len(rows) < MOST_OUTLIERS:
-                wanted = MOST_OUTLIERS - len(rows)
-                rows += _rows_of(column, sign, wanted)
+            self._note(kind, [row for row, its in zip(column.rows, each, strict=True) if its == kind])
         return kinds
+
+    def _note(self, kind: str, rows: Sequence[int]) -> None:
+        """The first rows that have a value of this kind."""
+        noted = self._kind_rows.setdefault(kind, [])
+        if len(noted) < MOST_OUTLIERS:
+            noted += rows[: MOST_OUTLIERS - len(noted)]
 
     def _count(self, column: Column) -> None:
         if self.counts is None:
@@ -187,7 +192,7 @@ class FieldStats:
     def _numbers(self, column: Column, *, mixed: bool) -> None:
         rows, texts = column.rows, column.values
         if mixed:
-            chosen = [(row, text) for row, text in zip(rows, texts, strict=True) if text[:1] not in _KIND]
+            chosen = [(row, text) for row, text in zip(rows, texts, strict=True) if text[0] not in _KIND]
             rows, texts = [row for row, _ in chosen], [text for _, text in chosen]
         floats = list(map(float, texts))
         exact = max(map(len, texts)) > EXACT_DIGITS
@@ -215,16 +220,6 @@ class FieldStats:
             self._all_dates, self.dates = False, None
             return
         self.dates = (min(first, self.dates[0]), max(last, self.dates[1])) if self.dates else (first, last)
-
-
-def _rows_of(column: Column, sign: bytes, most: int) -> list[int]:
-    found: list[int] = []
-    for row, value in zip(column.rows, column.values, strict=True):
-        if value[:1] == sign:
-            found.append(row)
-            if len(found) == most:
-                break
-    return found
 
 
 def _by_value(each: Extreme) -> float | Decimal:

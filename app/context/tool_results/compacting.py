@@ -111,15 +111,15 @@ def _small(
     looked_for = needles(question)
     if isinstance(whole, Lines):
         return TextForm(whole, len(text), looked_for, handle, limits).within(budget), ()
-    found = survey(whole, looked_for)
+    found = survey(whole, looked_for, settings.keep_fields)
     chosen = (
         Choice(None, ())
         if whole.kind == "object"
-        else choice(found.fields, found.total, settings.keep_fields, _bytes_in(budget, whole, limits), looked_for)
+        else choice(found, settings.keep_fields, _bytes_in(budget, whole, limits), looked_for)
     )
     small = RowsForm(whole, found, chosen, handle, limits).within(budget)
     if small.returned == found.total and any(each.why == "giant" for each in chosen.dropped):
-        fuller = chosen.with_giants(found.fields)
+        fuller = chosen.with_giants(found)
         cut_short = RowsForm(whole, found, fuller, handle, limits).with_all_rows(budget)
         if cut_short is not None:
             return cut_short, fuller.dropped

@@ -11,6 +11,7 @@ from app.context.tool_results.columns import FieldStats
 from app.context.tool_results.cutting import cut
 from app.context.tool_results.needles import Needle
 from app.context.tool_results.shapes import quoted
+from app.context.tool_results.surveying import Survey
 
 Why: TypeAlias = Literal["not wanted", "empty", "constant", "duplicate", "giant", "wide"]
 
@@ -38,35 +39,40 @@ class Dropped(msgspec.Struct, frozen=True):
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """The fields to show; None: all, so that rows go out as the source spells them."""
+    """The fields to show; None: all, so that rows go out as the source spells them.
 
-    kept: frozenset[str] | None
-    dropped: tuple[Dropped, ...]
+    Args:
+        beyond: how many fields are not shown because there are too many to be looked at.
+    """
+
+    kept: frozenset[str] | None = None
+    dropped: tuple[Dropped, ...] = ()
+    beyond: int = 0
 
     @property
     def hides(self) -> bool:
         """Whether anything that is not shown is nowhere else in the small form."""
-        return any(each.long or each.why not in ("empty", "constant", "duplicate") for each in self.dropped)
+        return self.beyond > 0 or any(
+            each.long or each.why not in ("empty", "constant", "duplicate") for each in self.dropped
+        )
 
-    def with_giants(self, fields: Sequence[FieldStats]) -> Choice:
+    def with_giants(self, found: Survey) -> Choice:
         """The same, but giant fields are shown, to be cut."""
-        return _choice(fields, tuple(each for each in self.dropped if each.why != "giant"))
+        return _choice(found, tuple(each for each in self.dropped if each.why != "giant"))
 
 
-def choice(
-    fields: Sequence[FieldStats], total: int, keep: Sequence[str], room: int, looked_for: Sequence[Needle]
-) -> Choice:
+def choice(found: Survey, keep: Sequence[str], room: int, looked_for: Sequence[Needle]) -> Choice:
     """What to show of each row.
 
     Args:
-        room: bytes that all rows may take together, about.
         keep: the fields that the user wants. Those that no row has do not count; if none of them is there, none is set.
+        room: bytes that all rows may take together, about.
     """
-    names = {each.name for each in fields}
-    wanted = names.intersection(keep)
+    fields, total = found.fields, found.total
+    wanted = {each.name for each in fields}.intersection(keep)
     if wanted:
-        return _choice(fields, tuple(Dropped(each.name, "not wanted") for each in fields if each.name not in wanted))
-    dropped = [*_saying_nothing(fields, total)]
+        return _choice(found, tuple(Dropped(each.name, "not wanted") for each in fields if each.name not in wanted))
+    dropped = _saying_nothing(fields, total)
     gone = {each.field for each in dropped}
     left = [each for each in fields if each.name not in gone]
     giants = [each for each in left if each.size > GIANT * each.present]
@@ -76,14 +82,14 @@ def choice(
     if total > 1:
         dropped += _too_wide(left, total, room, looked_for)
     order = {each.name: place for place, each in enumerate(fields)}
-    return _choice(fields, tuple(sorted(dropped, key=lambda each: order[each.field])))
+    return _choice(found, tuple(sorted(dropped, key=lambda each: order[each.field])))
 
 
-def _choice(fields: Sequence[FieldStats], dropped: tuple[Dropped, ...]) -> Choice:
-    if not dropped or len(dropped) == len(fields):
-        return Choice(None, ())
+def _choice(found: Survey, dropped: tuple[Dropped, ...]) -> Choice:
+    if len(dropped) == len(found.fields) or not (dropped or found.more):
+        return Choice()
     gone = {each.field for each in dropped}
-    return Choice(frozenset(each.name for each in fields if each.name not in gone), dropped)
+    return Choice(frozenset(each.name for each in found.fields if each.name not in gone), dropped, found.more)
 
 
 def _saying_nothing(fields: Sequence[FieldStats], total: int) -> list[Dropped]:
@@ -105,13 +111,14 @@ def _saying_nothing(fields: Sequence[FieldStats], total: int) -> list[Dropped]:
 
 
 def _too_wide(left: Sequence[FieldStats], total: int, room: float, looked_for: Sequence[Needle]) -> list[Dropped]:
-    """The fields that do not fit beside the others: shorter, fuller and telling ones stay first."""
+    """The fields that do not fit beside the others: the first (mostly a name), telling, full and short ones stay."""
     room *= WIDEST_SHARE
     sizes = {each.name: each.size / total + (len(quoted(each.name)) + 2) * each.present / total for each in left}
     if sum(sizes.values()) <= room:
         return []
     kept: set[str] = set()
-    for each in sorted(left, key=lambda field: _worth(field, total, looked_for), reverse=True):
+    worth = {each.name: _worth(each, total, looked_for) + (2 if each is left[0] else 0) for each in left}
+    for each in sorted(left, key=lambda field: worth[field.name], reverse=True):
         if not kept or sizes[each.name] <= room:
             kept.add(each.name)
             room -= sizes[each.name]

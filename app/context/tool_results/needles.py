@@ -19,7 +19,7 @@ SHORTEST_WORD = 4
 RARE = 0.1
 """Share of the rows (or lines) up to which a needle tells any of them apart."""
 
-_LATIN_WORD = re.compile(r"[a-z][a-z'’-]{3,40}")
+_LATIN_WORD = re.compile(r"[a-zß-ɏ][a-zß-ɏ'’-]{3,40}")
 _OTHER_WORD = re.compile(r"[\u30a0-\u30ff]{2,20}|[\u4e00-\u9fff]{2,8}|[\uac00-\ud7a3]{2,8}|[\u0400-\u04ff]{4,30}")
 _COMMON = frozenset((
     "about", "after", "also", "anything", "been", "before", "being", "both", "could", "does", "each", "every",
@@ -141,5 +141,9 @@ def hits_in(texts: Sequence[bytes], start: int, found: Sequence[Needle], hits: S
     """
     together = b"\n".join(texts)
     for needle, rows in zip(found, hits, strict=True):
-        if len(rows) <= most and any(form in together for form in needle.forms):
+        forms = [form for form in needle.forms if form in together] if len(rows) <= most else []
+        if len(forms) == 1 and not needle.bounded:
+            (form,) = forms
+            rows += [row for row, text in enumerate(texts, start) if form in text]
+        elif forms:
             rows += [row for row, text in enumerate(texts, start) if needle.within(text)]

@@ -160,7 +160,7 @@ class RowsForm:
             said.append(f"All {total} {what}s are here.")
         if longest:
             said.append(f"Values longer than {longest} characters are cut.")
-        if self._chosen.dropped:
+        if self._chosen.dropped or self._chosen.beyond:
             said.append(f"Fields left out: {self._left_out()}.")
         if self._table.mended:
             said.append("NaN and Infinity stand as null.")
@@ -169,10 +169,10 @@ class RowsForm:
         return " ".join([*said, *self._around()])
 
     def _left_out(self) -> str:
-        dropped = self._chosen.dropped
+        dropped, beyond = self._chosen.dropped, self._chosen.beyond
         words = [f"{each.field[:60]} ({each.why})" for each in dropped[:NAMED]]
-        if len(dropped) > NAMED:
-            words.append(f"and {len(dropped) - NAMED} more")
+        if more := max(len(dropped) - NAMED, 0) + beyond:
+            words.append(f"and {more} more" if words else f"{more} that are too many to be told")
         return ", ".join(words)
 
     def _around(self) -> list[str]:

@@ -141,7 +141,7 @@ def _table(kind: Kind, heading: list[str], records: Iterable[list[str]], beside:
     blocks: list[list[str]] = []
     total = uneven = 0
     for block in _blocks(records):
-        uneven += sum(1 for record in block if len(record) != width)
+        uneven += len(block) - list(map(len, block)).count(width)
         total += len(block)
         if uneven > max(total * UNEVEN, 1):
             return None
@@ -171,7 +171,7 @@ def _alike(records: Sequence[Sequence[str]]) -> bool:
 
 def _even(records: list[list[str]], width: int) -> list[list[str]]:
     """The records with as many cells as the heading. What is too many is joined to the last one."""
-    if all(len(record) == width for record in records):
+    if list(map(len, records)).count(width) == len(records):
         return records
     return [
         [*record[: width - 1], " ".join(record[width - 1 :])]

@@ -97,7 +97,7 @@ def by_column(start: int, rows: Sequence[Mapping[str, bytes | msgspec.Raw]], tex
     if not rows:
         return Block(start, [], texts)
     names = tuple(rows[0])
-    if all(tuple(row) == names for row in rows):
+    if list(map(tuple, rows)).count(names) == len(rows):
         turned = zip(*(row.values() for row in rows), strict=True)
         span = range(start, start + len(rows))
         columns = [Column(name, span, list(map(bytes, values))) for name, values in zip(names, turned, strict=True)]

@@ -6,7 +6,7 @@ It runs first, on the client's own chat: then everything behind it sees the size
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Protocol
 
@@ -15,8 +15,9 @@ import msgspec
 from app.chat.family import family_of
 from app.chat.model import Chat, Message, Part, Text, ToolResult
 from app.context.plan import Decision, Draft
-from app.context.tool_results.compacting import Compacted, HandleOf, compacted, words_of
+from app.context.tool_results.compacting import Compacted, compacted, words_of
 from app.context.tool_results.fields import Dropped
+from app.context.tool_results.handles import Handles
 from app.context.tool_results.settings import DEFAULT, Limits, ToolSettings
 from app.context.tool_results.shapes import ROWS, Kind, Parked
 
@@ -29,20 +30,6 @@ NAMED = 3
 """Results that the reason names."""
 
 _ASIDE = re.compile(r"<(system-reminder|memory)\b.*?</\1>", re.DOTALL)
-
-
-class Handles(msgspec.Struct, frozen=True):
-    """How results are addressed, and what was made of them already.
-
-    Args:
-        handle_of: gives the handle of a text; keyed with a secret, the tenant and the session by who made it.
-        fetch: the name under which the model is offered the tool that gives the rest; empty if it is not offered.
-        made: small forms by what they depend on. A cache, and no part of the value: without it, the same comes out.
-    """
-
-    handle_of: HandleOf
-    fetch: str = "fetch_rows"
-    made: MutableMapping[bytes, Compacted | None] = msgspec.field(default_factory=dict[bytes, "Compacted | None"])
 
 
 class Knowing(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import chain, zip_longest
 
 import msgspec
@@ -14,7 +14,7 @@ from app.context.tool_results.shapes import Table
 MOST_FIELDS = 400
 """Fields that are looked at. A table with more (an object keyed by id, say) keeps the first ones."""
 
-FIRST = 5
+FIRST = 2
 """Rows from the beginning that come before anything else."""
 
 TROUBLE = (
@@ -69,8 +69,8 @@ class Survey(msgspec.Struct, frozen=True):
                 yield row
 
 
-def survey(table: Table, looked_for: Sequence[Needle]) -> Survey:
-    """Look at every row once, a block at a time."""
+def survey(table: Table, looked_for: Sequence[Needle], keep: Collection[str] = ()) -> Survey:
+    """Look at every row once, a block at a time. The fields in `keep` are looked at however many there are."""
     total = table.total
     fields: dict[str, FieldStats] = {}
     beyond: set[str] = set()
@@ -82,7 +82,7 @@ def survey(table: Table, looked_for: Sequence[Needle]) -> Survey:
         for column in block.columns:
             stats = fields.get(column.name)
             if stats is None:
-                if len(fields) >= MOST_FIELDS:
+                if len(fields) >= MOST_FIELDS and column.name not in keep:
                     beyond.add(column.name)
                     continue
                 stats = fields[column.name] = FieldStats(column.name)
@@ -90,7 +90,8 @@ def survey(table: Table, looked_for: Sequence[Needle]) -> Survey:
         texts = [text.lower() for text in block.texts]
         hits_in(texts, block.start, looked_for, hits, most)
         hits_in(texts, block.start, _WORDS, trouble, total)
-        if not all(map(bytes.isascii, texts)) or any(b"\\u" in text for text in texts):
+        together = b"".join(texts)
+        if not together.isascii() or b"\\u" in together:
             hits_in(texts, block.start, _MORE_WORDS, more, total)
     by_field = (stats.outliers(total) for stats in fields.values())
     odd = [row for rows in zip_longest(*by_field) for row in rows if row is not None]
