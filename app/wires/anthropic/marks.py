@@ -40,7 +40,7 @@ def set_marks(body: Body) -> Body:
 
 def limited(body: Body) -> Body:
     """The request with at most four marks: the oldest among the messages go first; a copy if any had to go."""
-    spare = encode(body).count(SPELLED) - MOST
+    spare = _count(cast(Body, msgspec.json.decode(encode(body)))) - MOST
     if spare <= 0:
         return body
     messages = list(body["messages"])
@@ -108,17 +108,26 @@ def _field(value: Any, name: str) -> Any:
     return msgspec.json.decode(found) if isinstance(found, msgspec.Raw) else found
 
 
+def _inside(value: Any) -> list[Any]:
+    """What may hold further marks: not a tool's arguments, whose keys are nobody's marks."""
+    if isinstance(value, list):
+        return cast("list[Any]", value)
+    if isinstance(value, dict):
+        return [inner for name, inner in cast(Block, value).items() if name not in ("input", "input_schema")]
+    return []
+
+
+def _count(value: Any) -> int:
+    own = isinstance(value, dict) and "cache_control" in value
+    return own + sum(map(_count, _inside(value)))
+
+
 def _strip(value: Any, most: int) -> int:
     """Takes up to `most` marks out of the value, in place, first ones first; how many it took."""
     taken = 0
-    if isinstance(value, dict):
-        table = cast(Block, value)
-        if "cache_control" in table and most:
-            del table["cache_control"]
-            taken = 1
-        for inner in table.values():
-            taken += _strip(inner, most - taken)
-    elif isinstance(value, list):
-        for inner in cast("list[Any]", value):
-            taken += _strip(inner, most - taken)
+    if isinstance(value, dict) and most and "cache_control" in value:
+        del value["cache_control"]
+        taken = 1
+    for inner in _inside(value):
+        taken += _strip(inner, most - taken)
     return taken

@@ -13,12 +13,14 @@ from tests.wires.anthropic.saying import (
     ask,
     decoded,
     openai,
+    result,
     said,
     text,
     thought,
     to_claude,
     tool,
     touched,
+    use,
     user,
 )
 
@@ -63,6 +65,15 @@ def test_never_more_than_four_marks_and_the_oldest_of_the_messages_go_first() ->
     assert body["system"] == [text("s", **MARK)]
     kept = [m["content"][0]["text"] for m in body["messages"] if "cache_control" in json.dumps(m)]
     assert kept == ["q2", "q3", "q4"]
+
+
+def test_a_tools_argument_of_that_name_is_no_mark() -> None:
+    calls = [use(f"toolu_{i}", cache_control="x") for i in range(6)]
+    history = [user("go"), said(*calls), user([result(f"toolu_{i}") for i in range(6)])]
+    body, _ = to_claude(touched(decoded("anthropic", ask(*history, tools=[tool("f", cache_control={})]))))
+    assert body["messages"][1]["content"] == calls
+    bundled = touched(decoded("anthropic", ask(user("before"), *history)))
+    assert to_claude(bundled)[0]["messages"][1]["content"] == calls
 
 
 def test_marks_of_ours_stand_at_the_end_of_the_system_at_the_fold_and_at_the_newest_message() -> None:
