@@ -89,21 +89,20 @@ def _mentions(said: list[Said], texts: list[str], sentences: list[Sentences]) ->
         role = said[index].role
         speaker = _SPEAKER[role]
         rule = _TOOL_RULE if role == "tool" else _RULE
-        fences = _fences(text)
+        fences, rules = _fences(text), sentences[index].rules
         for one in chain(scan(text), stated_rules(text, role, sentences[index])):
             weight = one.weight * speaker * (1 + _LATER * (before + one.start) / total)
-            if sentences[index].rules(one.start):
+            if rules(one.start):
                 weight *= rule
             if fences and any(start <= one.start < end for start, end in fences):
                 if one.kind == "rule":
                     continue
                 weight *= _FENCED
-            known = found.get(one.key)
-            if known is None:
+            if (known := found.get(one.key)) is not None:
+                known.again(index, one, weight)
+            else:
                 value = said[index].text[one.start : one.end]
                 found[one.key] = _Mentioned(before + one.start, index, one, value, weight)
-            else:
-                known.again(index, one, weight)
         before += len(text) + 1
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
@@ -12,7 +13,13 @@ CLAUSE = 160
 
 Strength: TypeAlias = Literal["strong", "weak"]
 
-_END = re.compile(r"(?<!\b[DM]r)(?<!\bMs)(?<!\bMrs)(?<!\bProf)(?<!\bNo)[.!?;]++(?=\s)|[。！？；]|\n")
+_END = re.compile(
+    r"[.!?;。！？；\n](?:(?<=[。！？；\n])"
+    r"|(?<!\b[DM]r[.!?;])(?<!\bMs[.!?;])(?<!\bMrs[.!?;])(?<!\bProf[.!?;])(?<!\bNo[.!?;])[.!?;]{0,30}+(?=\s))"
+)
+"""Begins with a set of characters, which the engine skips to at the speed of memory. Of a longer run of marks the last
+ones are found: it ends where they do."""
+
 _STATES = re.compile(
     r"\b(?:(?P<strong>must(?! have\b)|never(?! mind)|always|prefer(?:s|red|ence)?|decided|agreed (?:on|to)"
     r"|forbidden|not allowed|allergic|allergy|hates?|dislikes?|(?<!i )remember|keep in mind|from now on|no longer"
@@ -28,6 +35,20 @@ _STATES = re.compile(
     r"|(?P<weak2>(?:場合|とき|際|前に|後に|以上|以内|限り|ずつ|まで|のまま)[^。！？\n]{0,30}(?:て|で)(?:くだ|下)さい|希望|いつも|毎回|ではなく|だけに|のみ|不可|期限|締切|締め切り)"
     r"|(?P<raised2>変更|訂正|修正|以後|今後|てください|決め|重要)"
 )
+_BEGINNINGS = (
+    "must", "never", "always", "prefer", "decided", "agreed", "forbidden", "not a", "allerg", "hate", "dislike",
+    "remember", "keep in mind", "from now on", "no ", "make sure", "rule", "constraint", "deadline", "nothing",
+    "nobody", "do not", "don't", "i do not", "i don't", "i can", "we do not", "we don't", "we can", "call me", "only",
+    "want", "like", "need", "rather", "instead", "cannot", "change", "correct", "favo", "vega", "vegetarian", "avoid",
+    "decision", "require", "is now", "are now", "important", "limit",
+)  # fmt: skip
+_WIDE = """
+    必ず 禁止 厳禁 絶対 しないで ないで してほし して欲し 好き 好み 嫌い 苦手 アレルギー 覚えて 決 変更 に変更 にして
+    避けて でお願い 今後 以後 これからは 厳守 必須 以外は 場合 とき 際 前に 後に 以上 以内 限り ずつ まで のまま 希望
+    いつも 毎回 ではなく だけに のみ 不可 期限 締 訂正 修正 てください 重要"""
+_JAPANESE_BEGINNINGS = tuple(_WIDE.split())
+"""How each word of `_STATES` begins: looking for these with `str.find` takes a tenth of the expression's own search."""
+
 _EDGE = re.compile(r"[,、，:]\s?|\s")
 
 
@@ -45,9 +66,7 @@ class Sentences:
         self._text = text
         self._ends = [0, *(match.end() for match in _END.finditer(text)), len(text)]
         low = text.lower()
-        hits = [
-            (match.start(), match.lastgroup or "") for match in _STATES.finditer(low if len(low) == len(text) else text)
-        ]
+        hits = list(_stating(low if len(low) == len(text) else text))
         self._rules = {bisect_right(self._ends, at) for at, _ in hits}
         self.stated = self._strongest(hits)
 
@@ -94,6 +113,23 @@ class Sentences:
         right = max(right, self._ends[min(after, len(self._ends) - 1)])
         left, right = cut(self._text, left, right, start, end, most)
         return " ".join(self._text[left:right].split()).strip(" -*#>|")
+
+
+def _stating(text: str) -> Iterator[tuple[int, str]]:
+    """Where words stand that state something, and their group in `_STATES`: what its `finditer` gives, but faster."""
+    begins = _BEGINNINGS if text.isascii() else _BEGINNINGS + _JAPANESE_BEGINNINGS
+    after = 0
+    for at in sorted({at for begin in begins for at in _places(text, begin)}):
+        if at >= after and (match := _STATES.match(text, at)) is not None:
+            after = match.end()
+            yield at, match.lastgroup or ""
+
+
+def _places(text: str, words: str) -> Iterator[int]:
+    at = text.find(words)
+    while at >= 0:
+        yield at
+        at = text.find(words, at + 1)
 
 
 def cut(text: str, left: int, right: int, start: int, end: int, most: int) -> tuple[int, int]:

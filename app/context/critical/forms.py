@@ -13,6 +13,9 @@ _PIECE = re.compile(r"([\d.,]+)|(.)", re.DOTALL)
 _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _DOTTED = re.compile(r"\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}")
 _EURO = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?")
+_EXACT = 15
+"""Digits of the longest number that a float holds as it is."""
+
 _PLAIN = re.compile(r"\d+(?:[.,]\d+)?")
 
 MONTHS = {
@@ -75,6 +78,8 @@ def number(text: str, euro: bool = False) -> str:
     One point with three digits behind it is a decimal point, except where `euro` says that points group thousands.
     What is no single number ("10.0.0.1", "1,2,3") gives "".
     """
+    if text.isdecimal() and len(text) <= _EXACT:
+        return str(int(text))
     total = section = 0.0
     current: float | None = None
     for digits, sign in _PIECE.findall(text):
@@ -116,7 +121,7 @@ def _value(digits: str, euro: bool) -> float | None:
 
 
 def _shortest(digits: str, value: float) -> str:
-    if len(digits) > 15 and digits.isdecimal():
+    if len(digits) > _EXACT and digits.isdecimal():
         return digits.lstrip("0") or "0"  # past what a float holds
     return str(int(value)) if value == int(value) else repr(round(value, 9))
 

@@ -26,12 +26,25 @@ _MONTH = (
 )
 
 
+_FOLDING = "ıİſ\u212aµμ"
+"""Signs that are the same as an ASCII letter, or as each other, where case does not count."""
+
+
 def _any(words: list[str]) -> str:
     """The words, longest first; what ends with a Latin letter must end there."""
-    latin = sorted((word for word in words if word.isascii() and word[-1].isalpha()), key=len, reverse=True)
-    other = sorted((word for word in words if not (word.isascii() and word[-1].isalpha())), key=len, reverse=True)
-    parts = [f"(?i:{'|'.join(map(re.escape, latin))}){_NO_WORD}", *map(re.escape, other)]
+    latin = [word for word in words if word.isascii() and word[-1].isalpha()]
+    other = sorted((word for word in words if word not in latin), key=len, reverse=True)
+    firsts = sorted({word[0].casefold() for word in latin})
+    by_first = [_beginning(first, [word for word in latin if word[0].casefold() == first]) for first in firsts]
+    parts = [f"(?:{'|'.join(by_first)}){_NO_WORD}", *map(re.escape, other)]
     return f"(?:{'|'.join(parts)})"
+
+
+def _beginning(first: str, words: list[str]) -> str:
+    """Words with one first sign in any case: a set of its forms is looked at once for all of them."""
+    forms = [form for form in (first, first.upper(), *_FOLDING) if re.fullmatch(f"(?i:{re.escape(first)})", form)]
+    rests = sorted((word[1:] for word in words), key=len, reverse=True)
+    return f"[{''.join(map(re.escape, dict.fromkeys(forms)))}](?i:{'|'.join(map(re.escape, rests))})"
 
 
 _SIGN = r"(?:(?<![A-Za-z])(?:US|A|C)\$|[$€£¥₩₹])"
@@ -46,6 +59,7 @@ _HONORIFIC = (
     "|店長|院長|医師|選手|監督"
 )
 _PLACE = "都|府|県|市|区|町|村|駅|大学|高校|病院|銀行|空港|港|公園|支店|支社|工場|神社|温泉|ホテル|ビル"
+_ROOM = "会議室|工房|ホール|ルーム|教室|棟|館|室|通り|ビル"
 _LEGAL = r"株式会社|有限会社|合同会社|㈱|\(株\)"
 
 _SOURCE = rf"""
@@ -56,8 +70,8 @@ _SOURCE = rf"""
     |www\.(?=[a-z0-9]))(?:(?![<>"'`\\^{{}}|])[!-~])++)
 | (?P<email>(?<![A-Za-z0-9._%+-])[A-Za-z0-9][A-Za-z0-9._%+-]{{0,63}}+@[A-Za-z0-9-]++(?:\.[A-Za-z0-9-]++)++)
 | (?P<path>{_WORD}[A-Za-z]:\\(?:(?![<>"'`|*?,;])[!-~])++)
-| (?P<host>{_WORD}(?:\d{{1,3}}(?:\.\d{{1,3}}){{3}}
-    |(?:[A-Za-z0-9_-]{{1,63}}\.){{1,8}}[A-Za-z][A-Za-z0-9-]{{1,62}}|localhost)
+| (?P<host>{_WORD}(?=[A-Za-z0-9_.-]{{1,640}}+:\d)(?:\d{{1,3}}(?:\.\d{{1,3}}){{3}}
+    |(?:[A-Za-z0-9_-]{{1,63}}+\.){{1,8}}[A-Za-z][A-Za-z0-9-]{{1,62}}|localhost)
     :\d{{2,5}}(?![A-Za-z0-9_:]))
 | (?P<iso>{_WORD}(?P<iso_y>\d{{4}})[-/.](?P<iso_m>\d\d?)[-/.](?P<iso_d>\d\d?)(?![\d]|[-/.]\d)
     (?=(?:T(?P<iso_t>\d\d:\d\d))?))
@@ -94,7 +108,7 @@ _SOURCE = rf"""
 | (?P<room>(?<![{KANJI}{KATAKANA}])(?P<room_n>[{KANJI}{KATAKANA}]{{1,8}}
     (?:[ぁ-ん]{{1,8}}の間|の間(?=[でにはがへをと、。]|$))
     |[{KANJI}{KATAKANA}]{{0,3}}館[ぁ-ん]{{2,8}}(?:の間|会議室|ホール|ルーム|室)
-    |[{KANJI}{KATAKANA}]{{1,10}}?(?:会議室|工房|ホール|ルーム|教室|棟|館|室|通り|ビル)(?![{KANJI}{KATAKANA}])))
+    |[{KANJI}{KATAKANA}]{{1,10}}?(?:{_ROOM})(?![{KANJI}{KATAKANA}])))
 | (?P<kata>(?<![{KATAKANA}])[{KATAKANA}][{KATAKANA}・]{{2,30}}+)
 """
 
@@ -111,24 +125,36 @@ _DIGIT = _of("email host iso day dmy cjk year clock hour ji phone money unit num
 _CJK = _of("era ji money unit weekday firm person room place")
 _KANA = _of("firm person room place kata")
 
+_JOINT = "-.~/@#"
+_OPENING = '"“「『'
+_BOTH = f"[{KANJI}{KATAKANA}]"
+_ENDINGS = (*_HONORIFIC.split("|"), *_PLACE.split("|"), *_ROOM.split("|"), "株式会社", "㈱")
+_ENDING = f"(?=[{''.join(sorted({word[0] for word in _ENDINGS}))}])(?:{'|'.join(_ENDINGS)})"
+_COUNTED = "時円個件本枚台冊回階号番点度泊つ行丁匹杯社店名人歳才秒分年週日パヶか"
+
 START = re.compile(
     rf"""
-  (?<![A-Za-z0-9_])(?:
-    (?P<lower>[a-z]++(?=[A-Z0-9_({UPPER}+%]|[-./\\:@][A-Za-z0-9_/\\]))
-  | (?P<upper>[{UPPER}](?:(?:(?![A-Za-z0-9_])[@])|[A-Za-z0-9_]*+))
-  | (?P<digit>[0-9](?:[A-Za-z0-9_.,]*+))
-  | (?P<joint>(?<![.~/@#-])[.~/@#-]++(?=[A-Za-z0-9_]))
+  [{UPPER}0-9{_JOINT}_%:\\`{_OPENING}'$€£¥₩₹+(㈱〇{KANJI}{KATAKANA}]
+  (?:
+    (?<=[{KATAKANA}]) (?P<kana>(?<![{KATAKANA}][{KATAKANA}])[{KATAKANA}]*+)
+  | (?<=[{KANJI}〇㈱]) (?P<cjk>
+      (?<=[{KANJI}])(?<![{KANJI}][{KANJI}])
+      (?:(?<=[{_NUMERAL}令平昭大明午株有合館])|(?=曜|{_BOTH}{{0,11}}?{_ENDING}|{_BOTH}{{0,7}}+[ぁ-ん]{{0,8}}?の間))
+    | (?<=[{_NUMERAL}])(?<![{_NUMERAL}][{_NUMERAL}])(?=[{_NUMERAL}兆]{{0,8}}+[{_COUNTED}])
+    | (?<=[株有合])(?=式会社|限会社|同会社) | (?<=㈱) | (?<=午)(?=[前後]) | (?<=[令平昭大明])(?=和|成|正|治))
+  | (?<=[{UPPER}]) (?P<upper>(?<![A-Za-z0-9_][{UPPER}])(?:(?![A-Za-z0-9_])[@]|[A-Za-z0-9_]*+))
+  | (?<=[0-9]) (?P<digit>(?<![A-Za-z0-9_][0-9])[A-Za-z0-9_.,]*+)
+  | (?P<quote>(?<=[{_OPENING}]) | (?<=')(?<![A-Za-z0-9']')(?=[^\s']))
+  | (?P<sign>(?<=[$€£¥₩₹])(?=[ ]?\d) | (?<=\+)(?=\d) | (?<=\()(?=\d{{3}}\)|株))
+  | (?P<inside>(?<=[a-z][{UPPER}0-9_(+%]) | (?<=[a-z][-./\\:@])(?=[A-Za-z0-9_/\\]))
+  | (?<=[{_JOINT}]) (?P<joint>(?<![A-Za-z0-9_.~/@#-][{_JOINT}])[{_JOINT}]*+(?=[A-Za-z0-9_]))
+  | (?P<tick>(?<=`))
   )
-| (?P<tick>`) | (?P<quote>["“「『]|(?<![A-Za-z0-9'])'(?=[^\s']))
-| (?P<sign>[$€£¥₩₹](?=[ ]?\d)|\+(?=\d)|\((?=\d{{3}}\)|株))
-| (?P<kana>(?<![{KATAKANA}])[{KATAKANA}]++)
-| (?P<cjk>(?<![{KANJI}])[{KANJI}]|(?<![{_NUMERAL}])[{_NUMERAL}](?=[{_NUMERAL}兆]{{0,8}}+
-        [時円個件本枚台冊回階号番点度泊つ行丁匹杯社店名人歳才秒分年週日パヶか])
-    |[株有合](?=式会社|限会社|同会社)|㈱|午(?=[前後])|[令平昭大明](?=和|成|正|治))
 """,
     re.VERBOSE,
 )
-"""Where a token may begin. What it consumes cannot hold another beginning, so a miss goes on behind it."""
+"""Where a token may begin, or (`inside`) what in the middle of a word makes one of it: then the word's small letters
+stand before it. It begins with a set of characters, which the engine skips to at the speed of memory."""
 
 AT: dict[str, re.Pattern[str]] = {
     "lower": _LOWER,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from string import ascii_letters, ascii_lowercase, digits
+from typing import NamedTuple
 
 from app.context.critical import forms, names
 from app.context.critical.grammar import AT, START
@@ -13,6 +15,7 @@ from app.context.critical.words import word
 _WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}
 _WIDTH = re.compile("[\uff01-\uff5e\u3000]")
 _OPENS = re.compile(r"(?:^|[\n.!?:;。！？「『\"“(\[|>*#•-])\s*$")
+_WORD = frozenset(ascii_letters + digits + "_")
 _TAIL = ".,;:!?'*_~"
 
 _Token = tuple[Kind, str, float] | None
@@ -32,34 +35,65 @@ def narrowed(text: str) -> str:
 
 def scan(text: str) -> Iterator[Found]:
     """Every critical token in a narrowed text, in order; tokens inside quotes too."""
-    words: dict[str, _Token] = {}
+    read: dict[tuple[str, str], _Read | None] = {}
+    quotes: dict[str, tuple[Found, ...]] = {}
     for match in _matches(text):
-        way = match.lastgroup or ""
-        if way == "token" or way == "slash":
-            written = match[0]
-            if written not in words:
-                words[written] = word(written)
-            token = words[written]
-            if token is not None:
-                yield _found(token, match.start(), match.end())
-        elif way == "quote":
-            yield from _quoted(text, match)
+        way, written = match.lastgroup or "", match[0]
+        if way == "quote":
+            inner = written[1:-1]
+            if inner not in quotes:
+                quotes[inner] = tuple(scan(inner))
+            yield from _quoted(text, match, inner, quotes[inner])
         elif way == "name":
             yield from _named(text, match)
         else:
-            token = _RULES[way](match)
-            if token is not None:
-                end = match.end() - _extra(match[0]) if way in {"url", "path"} else match.end()
-                yield _found(token, match.start(), end)
+            if (way, written) not in read:
+                read[way, written] = _read(way, match)
+            if (token := read[way, written]) is not None:
+                start = match.start()
+                yield Found(token.kind, start, start + token.length, token.key, token.weight)
+
+
+class _Read(NamedTuple):
+    """What something written means, wherever it stands; `length` characters of it."""
+
+    kind: Kind
+    key: str
+    weight: float
+    length: int
+
+
+def _read(way: str, match: re.Match[str]) -> _Read | None:
+    token = _RULES[way](match)
+    if token is None:
+        return None
+    kind, key, share = token
+    written = match[0]
+    return _Read(
+        kind, key, KIND_WEIGHT[kind] * share, len(written) - (_extra(written) if way in {"url", "path"} else 0)
+    )
 
 
 def _matches(text: str) -> Iterator[re.Match[str]]:
     at = 0
     while (begin := START.search(text, at)) is not None:
-        match = AT[begin.lastgroup or ""].match(text, begin.start())
-        at = match.end() if match is not None else begin.end()
+        way, start, end = begin.lastgroup or "", begin.start(), begin.end()
+        match = None
+        if way == "inside" or (way == "sign" and text[start] in "+("):
+            match = _from_small_letters(text, at, start)
+        if match is None and way != "inside":
+            match = AT[way].match(text, start)
+        at = match.end() if match is not None else end
         if match is not None:
             yield match
+
+
+def _from_small_letters(text: str, at: int, end: int) -> re.Match[str] | None:
+    """What begins with the small letters in front of `end`, and not before `at`."""
+    start = at + len(text[at:end].rstrip(ascii_lowercase))
+    if start == end or (start and text[start - 1] in _WORD):
+        return None
+    return AT["lower"].match(text, start)
 
 
 def _found(token: tuple[Kind, str, float], start: int, end: int, weak: bool = False) -> Found:
@@ -74,18 +108,15 @@ def _quote_share(inner: str) -> float:
     return TITLE_SHARE if len(inner) <= LONGEST_TITLE and not inner.endswith(SENTENCE_ENDS) else 1.0
 
 
-def _quoted(text: str, match: re.Match[str]) -> Iterator[Found]:
-    inner = match[0][1:-1]
-    within = list(scan(inner))
-    start = match.start() + 1
+def _quoted(text: str, match: re.Match[str], inner: str, within: tuple[Found, ...]) -> Iterator[Found]:
+    start, end = match.start() + 1, match.end() - 1
+    whole = False
     for one in within:
-        yield one._replace(start=one.start + start, end=one.end + start)
-    whole = any(one.start == 0 and one.end == len(inner) for one in within)
-    follows = text[match.end() : match.end() + 1]
-    if whole or follows == ":" or not any(map(str.isalpha, inner)) or inner != inner.strip():
+        whole = whole or (one.start == 0 and one.end == len(inner))
+        yield Found(one.kind, one.start + start, one.end + start, one.key, one.weight, one.weak)
+    if whole or text.startswith(":", match.end()) or not any(map(str.isalpha, inner)) or inner != inner.strip():
         return
-    yield _found(("quote", f"quote:{forms.folded(inner)}", _quote_share(inner)),
-                 start, match.end() - 1)  # fmt: skip
+    yield _found(("quote", f"quote:{forms.folded(inner)}", _quote_share(inner)), start, end)
 
 
 def _named(text: str, match: re.Match[str]) -> Iterator[Found]:
@@ -255,6 +286,8 @@ def _kata(match: re.Match[str]) -> _Token:
 
 
 _RULES: dict[str, _Rule] = {
+    "token": lambda match: word(match[0]),
+    "slash": lambda match: word(match[0]),
     "tick": _tick,
     "url": _url,
     "email": lambda match: ("email", f"email:{match[0].casefold()}", 1.0),
@@ -282,4 +315,4 @@ _RULES: dict[str, _Rule] = {
     "room": _room,
     "kata": _kata,
 }
-"""What each way of writing means; tokens, quotes and Latin names have their own functions."""
+"""What each way of writing means; quotes and Latin names have their own functions."""
