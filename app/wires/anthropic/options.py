@@ -16,7 +16,8 @@ from app.wires.envelope import as_object, as_text, read
 Effort = Literal["low", "medium", "high", "xhigh", "max", ""]
 EFFORTS = frozenset(("low", "medium", "high", "xhigh", "max"))
 SHOWN: Mapping[Any, bool] = {"summarized": True, "omitted": False}
-"""`thinking.display` → whether the thinking is wanted as text."""
+"""`thinking.display` → whether the thinking is wanted as text. Where nothing is said, the models that think within a
+budget show it, and the others leave it out."""
 
 
 class Said(msgspec.Struct):
@@ -113,8 +114,8 @@ def _reasoning(said: Said) -> Reasoning | None:
     level = as_text((said.output_config or {}).get("effort"))
     if not thinking and not level:
         return None
-    show = SHOWN.get(thinking.get("display"))
     kind = thinking.get("type")
+    show = SHOWN.get(thinking.get("display"), True if kind == "enabled" else None)
     if kind in ("disabled", "between_tools"):
         return Reasoning("none", show=show)
     budget = thinking.get("budget_tokens")

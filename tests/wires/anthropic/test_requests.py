@@ -155,16 +155,18 @@ def test_options_and_unknown_fields_are_kept_apart() -> None:
 @pytest.mark.parametrize(
     ("thinking", "expected"),
     [
-        ({"type": "enabled", "budget_tokens": 2048}, ("", 2048)),
-        ({"type": "disabled"}, ("none", None)),
-        ({"type": "between_tools"}, ("none", None)),
-        ({"type": "adaptive"}, ("", None)),
+        ({"type": "enabled", "budget_tokens": 2048}, ("", 2048, True)),
+        ({"type": "enabled", "budget_tokens": 2048, "display": "omitted"}, ("", 2048, False)),
+        ({"type": "disabled"}, ("none", None, None)),
+        ({"type": "between_tools"}, ("none", None, None)),
+        ({"type": "adaptive"}, ("", None, None)),
+        ({"type": "adaptive", "display": "summarized"}, ("", None, True)),
     ],
 )
-def test_thinking_is_read_as_how_much_to_think(thinking: Json, expected: tuple[str, int | None]) -> None:
+def test_thinking_is_read_as_how_much_to_think(thinking: Json, expected: tuple[str, int | None, bool | None]) -> None:
     reasoning = decoded("anthropic", ask(thinking=thinking)).sampling.reasoning
     assert reasoning is not None
-    assert (reasoning.effort, reasoning.budget) == expected
+    assert (reasoning.effort, reasoning.budget, reasoning.show) == expected
 
 
 def test_server_tools_are_hosted_and_stay_with_anthropic() -> None:
@@ -248,7 +250,7 @@ def test_a_renamed_model_gets_what_it_takes_and_nothing_that_it_refuses() -> Non
     chat = decoded("anthropic", ask(temperature=0.5, thinking={"type": "enabled", "budget_tokens": 2048}, x=1))
     body, outbound = to_claude(chat, NEWEST)
     assert body["model"] == NEWEST
-    assert body["thinking"] == {"type": "adaptive"}
+    assert body["thinking"] == {"type": "adaptive", "display": "summarized"}, "it was shown, and still is"
     assert body["output_config"] == {"effort": "low"}
     assert "temperature" not in body
     assert body["x"] == 1
