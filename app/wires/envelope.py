@@ -125,6 +125,11 @@ def read(raw: msgspec.Raw | bytes, decoder: msgspec.json.Decoder[T], where: str)
         raise ClientError(f"{field}: {words[:1].lower()}{words[1:]}.", param=field) from None
 
 
+def forbids_storing(fields: Mapping[str, msgspec.Raw]) -> bool:
+    """Whether the body says that its answer may not be stored; that it may be is what most formats take for granted."""
+    return bytes(fields.get("store", b"")) == b"false"
+
+
 def as_object(value: Any) -> dict[str, Any]:
     """The value if it is a JSON object, else an empty one."""
     return cast(dict[str, Any], value) if isinstance(value, dict) else {}

@@ -119,7 +119,8 @@ class Provider:
     Attributes:
         now: seconds since 1970. calls: requests for an answer. deleted: ids that were to be deleted; both in order.
         refusals: what the next requests that go on from something get, one each.
-        undeletable: the status that deleting this id gets.
+        undeletable: the status that deleting this id gets. down: what answers 503 to everything.
+        missing: what answers 404, as if there were no such model.
     """
 
     now: int = FIXED_TIME
@@ -128,6 +129,8 @@ class Provider:
     deleted: list[str] = field(default_factory=list[str])
     refusals: deque[Refusal] = field(default_factory=deque[Refusal])
     undeletable: dict[str, int] = field(default_factory=dict[str, int])
+    down: set[Api] = field(default_factory=set[Api])
+    missing: set[Api] = field(default_factory=set[Api])
     journal: Journal = field(default_factory=Journal)
     script: Script = field(default_factory=Script)
     chains: Chains = field(init=False)
@@ -189,6 +192,10 @@ class Provider:
         api: Api = "interactions" if name == "interactions" else "responses"
         body = json.loads(raw)
         self.calls.append(Call(api, raw, body, self._held(api, scope, body.get(PREVIOUS[api]))))
+        if api in self.down:
+            return Refusal(503, b'{"error":{"code":"service_unavailable","message":"Overloaded."}}')
+        if api in self.missing:
+            return Refusal(404, b'{"error":{"code":"not_found","message":"Requested entity was not found."}}')
         return self.refusals.popleft() if self.refusals and body.get(PREVIOUS[api]) else None
 
     def _held(self, api: Api, scope: Scope, previous: str | None) -> tuple[Json, ...]:

@@ -32,6 +32,7 @@ from app.wires.envelope import (
     Envelope,
     as_object,
     compact,
+    forbids_storing,
     open_body,
     read,
     read_or_mend,
@@ -67,6 +68,9 @@ def _chat(inbound: Inbound, raw: bytes, mended: bool) -> Chat:
         else {}
     )
     options = read(fields["foldline"], OPTIONS, "foldline") if "foldline" in fields else None
+    rest = {name: value for name, value in fields.items() if name not in MODELED} | unread(config, fields)
+    if private := forbids_storing(fields):
+        del rest["store"]
     return Chat(
         model=inbound.model,
         messages=messages,
@@ -78,7 +82,8 @@ def _chat(inbound: Inbound, raw: bytes, mended: bool) -> Chat:
         framing=inbound.framing,
         native=Native(NAME, Envelope(raw, named, inbound.model, system, messages, mended)),
         options=options or {},
-        rest={name: value for name, value in fields.items() if name not in MODELED} | unread(config, fields),
+        rest=rest,
+        store=False if private else None,
     )
 
 

@@ -24,7 +24,16 @@ from app.chat.model import (
     ToolResult,
 )
 from app.errors import ClientError
-from app.wires.envelope import RAW_LIST, Envelope, as_object, as_text, open_body, read, read_or_mend
+from app.wires.envelope import (
+    RAW_LIST,
+    Envelope,
+    as_object,
+    as_text,
+    forbids_storing,
+    open_body,
+    read,
+    read_or_mend,
+)
 from app.wires.openai_chat.names import NAME, TOOL_ERROR
 from app.wires.openai_chat.options import FIELDS, sampling_fields, sampling_of, tools_of, unread
 from app.wires.prefix import head_of, resume
@@ -128,6 +137,9 @@ def _model(fields: Mapping[str, msgspec.Raw]) -> str:
 def _chat(envelope: Envelope) -> Chat:
     fields = envelope.fields
     said = sampling_fields(fields)
+    rest = {name: value for name, value in fields.items() if name not in MODELED or unread(name, said)}
+    if private := forbids_storing(fields):
+        del rest["store"]
     return Chat(
         model=envelope.model,
         messages=envelope.messages,
@@ -138,8 +150,9 @@ def _chat(envelope: Envelope) -> Chat:
         include_usage=bool((said.stream_options or {}).get("include_usage")),
         native=Native(NAME, envelope),
         options=said.foldline or {},
-        rest={name: value for name, value in fields.items() if name not in MODELED or unread(name, said)},
+        rest=rest,
         plain=envelope.plain,
+        store=False if private else None,
     )
 
 
