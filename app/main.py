@@ -26,7 +26,7 @@ from app.upstreams.limits import Limits
 from app.upstreams.openai import openai
 from app.upstreams.transport import AiohttpTransport, Timeouts
 from app.upstreams.upstream import Spoken, Upstream
-from app.web import chat, health, memory, models, plans, sessions
+from app.web import answers, chat, conversations, health, memory, models, plans, sessions
 from app.web.admin import Admin
 from app.web.exchange import Door
 from app.web.pulse import Pulse
@@ -110,7 +110,12 @@ async def _lifespan(app: App) -> AsyncGenerator[None, None]:
         door = Door(engine, gate, pulse, settings.max_body)
         catalogue = Catalogue()
         stack.push_async_callback(catalogue.aclose)
-        app.router.routes[:0] = [*chat.routes(door), *models.routes(models.Models(catalogue, routes, gate))]
+        app.router.routes[:0] = [
+            *chat.routes(door),
+            *models.routes(models.Models(catalogue, routes, gate)),
+            *answers.routes(door),
+            *conversations.routes(door),
+        ]
         app.hot |= {
             "/v1/chat/completions": chat.BodyRoute(door, OPENAI_CHAT),
             "/v1/messages": chat.BodyRoute(door, ANTHROPIC),

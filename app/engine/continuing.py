@@ -16,7 +16,7 @@ from app.chat.events import Event, Finished, Started, TextDelta, ThinkingDelta, 
 from app.chat.model import Chat
 from app.engine.relay import Relay
 from app.state.keys import Session
-from app.state.threads import Told
+from app.state.threads import Told, session_in
 from app.wires.threads import THREADS
 from app.wires.threads.thread import joined
 from app.wires.wire import Inbound, Stamp, Wire
@@ -53,16 +53,11 @@ async def continued(engine: Engine, wire: Wire, inbound: Inbound, chat: Chat, te
         ClientError: the id names nothing.
         StateError: the store, which holds the one copy, is away.
     """
-    threads, store = THREADS[wire.name], engine.store.threads
+    threads = THREADS[wire.name]
     if not (chat.continues or chat.conversation):
         return (_untouched(chat) if chat.resume else chat), Thread(chat)
-    session = await store.session_of(tenant, chat.continues or chat.conversation)
-    last = chat.continues
-    if session is not None and chat.conversation:
-        head = await store.head(session, chat.conversation)
-        session, last = (session, head) if head is not None else (None, "")
-    ends = await store.load(session, [last]) if session and last else []
-    if session is None or (last and not (ends and ends[0].resource)):
+    found = await _end_of(engine, wire, chat, tenant)
+    if found is None:
         return _foreign(engine, wire, chat), Thread(chat, foreign=True)
     before = [*await store.load(session, ends[0].before), ends[0]] if ends else []
     history = tuple(part for told in before for part in (told.said, told.answered))
@@ -76,6 +71,20 @@ async def continued(engine: Engine, wire: Wire, inbound: Inbound, chat: Chat, te
 
 def _untouched(chat: Chat) -> Chat:
     """The request as it came, for the provider that knows the id itself."""
+async def _end_of(engine: Engine, wire: Wire, chat: Chat, tenant: str) -> tuple[Session, Told | None] | None:
+    """The answer that the request goes on from, and its session; no answer where a conversation has none yet, and None
+    if the id names nothing."""
+    store = engine.store.threads
+    if not chat.conversation:
+        found = await store.find(tenant, chat.continues)
+        return found if found and found[1].wire == wire.name and found[1].resource else None
+    session = session_in(tenant, chat.conversation)
+    head = await store.head(session, chat.conversation) if session else None
+    if session is None or head is None:
+        return None
+    return (await store.find(tenant, head) or (session, None)) if head else (session, None)
+
+
     return replace(chat, after=chat.continues, options={**chat.options, "off": True})
 
 
@@ -108,7 +117,18 @@ def told(wire: Wire, thread: Thread, session: Session, chat: Chat, relay: Relay,
     if thread.history and (thread.session != session or len(before) >= MOST_BEFORE):
         before, said = (), [*thread.history, *said]
     whole = said[0] if len(said) == 1 else bytes(joined(said))
-    return Told(identity, wire.name, before, whole, threads.answered(resource), resource, stamp.created)
+    upstream, handles = relay.sent.candidate.upstream, (*relay.hops.handles, relay.reader.handle())
+    return Told(
+        identity,
+        wire.name,
+        before,
+        whole,
+        threads.answered(resource),
+        resource,
+        stamp.created,
+        upstream.name,
+        tuple(filter(None, handles)) if upstream.keeps is not None else (),
+    )
 
 
 def events_of(relay: Relay) -> list[Event]:

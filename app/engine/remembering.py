@@ -83,4 +83,11 @@ async def _told(turn: Turn, relay: Relay) -> list[Command]:
     threads = turn.engine.store.threads
     if relay.passing:
         await threads.point(turn.session, kept.id)
-    return threads.writes(turn.session, [kept], (chat.conversation, kept.id) if chat.conversation else None)
+    if not chat.conversation:
+        return threads.writes(turn.session, [kept])
+    head = chat.conversation, kept.id
+    if thread.session in (None, turn.session):
+        return threads.writes(turn.session, [kept], head)
+    await threads.keep(turn.session, [kept])  # a conversation's end is noted where its id leads, behind the answer
+    await threads.keep(thread.session, [], head)
+    return []

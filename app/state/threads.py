@@ -33,6 +33,8 @@ class Told(msgspec.Struct, frozen=True, omit_defaults=True):
         said: what the request itself said, a JSON list. answered: what the answer says, the same.
         resource: the answer as that format's resource; empty once it was deleted: then it is only history.
         at: Unix seconds.
+        upstream: the upstream that answered. handles: what its provider keeps of the answer, by its own ids.
+        hidden: the places of items that were deleted, counted through what was said and answered.
     """
 
     id: str
@@ -42,9 +44,40 @@ class Told(msgspec.Struct, frozen=True, omit_defaults=True):
     answered: bytes = b"[]"
     resource: bytes = b""
     at: float = 0
+    upstream: str = ""
+    handles: tuple[str, ...] = ()
+    hidden: tuple[int, ...] = ()
+
+    @property
+    def items(self) -> list[tuple[int, msgspec.Raw]]:
+        """What was said and answered, item by item, each with its place; without those that were deleted."""
+        listed = enumerate((*_items(self.said), *_items(self.answered)))
+        return [(place, raw) for place, raw in listed if place not in self.hidden]
+
+    @property
+    def history(self) -> bytes:
+        """The same as one JSON list."""
+        if self.hidden:
+            return b"[" + b",".join(bytes(raw) for _, raw in self.items) + b"]"
+        inner = (each.strip()[1:-1].strip() for each in (self.said, self.answered))
+        return b"[" + b",".join(each for each in inner if each) + b"]"
 
 
+class Card(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A conversation as its client made it.
+
+    Args:
+        created: Unix seconds. metadata: the client's own notes on it, a JSON object.
+    """
+
+    id: str
+    created: int = 0
+    metadata: bytes = b"{}"
+
+
+_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _told = msgspec.msgpack.Decoder(Told).decode
+_card = msgspec.msgpack.Decoder(Card).decode
 
 
 class Threads:
@@ -73,12 +106,19 @@ class Threads:
         """Let an id that a provider made lead to its session."""
         await self._ask(("SET", _pointer(session.tenant, said), session.root, "PX", self._ttl))
 
-    async def session_of(self, tenant: str, said: str) -> Session | None:
-        """The session that an id belongs to; None if it leads nowhere. A provider's lives on when it is used."""
-        if ours := OURS.fullmatch(said):
-            return Session(tenant, ours[1])
+    async def find(self, tenant: str, said: str) -> tuple[Session, Told] | None:
+        """The answer with this id, and the session that it belongs to; None if it leads nowhere.
+
+        A provider's id may look like one of ours: what it says of its session is tried, then what was noted of it.
+        """
+        if (ours := session_in(tenant, said)) and (found := await self.load(ours, [said])):
+            return ours, found[0]
         root = (await self._ask(("GETEX", _pointer(tenant, said), "PX", self._ttl)))[0]
-        return Session(tenant, root.decode() if isinstance(root, bytes) else root) if root else None
+        if not root:
+            return None
+        session = Session(tenant, root.decode() if isinstance(root, bytes) else root)
+        found = await self.load(session, [said])
+        return (session, found[0]) if found else None
 
     async def load(self, session: Session, ids: Sequence[str]) -> list[Told]:
         """The answers with these ids, in this order; those that are gone are left out."""
@@ -94,9 +134,32 @@ class Threads:
         read = self._read(session, _head(conversation), value)
         return read.decode() if read is not None else None
 
+    async def begin(self, session: Session, card: Card, head: str, told: Sequence[Told] = ()) -> None:
+        """Keep a conversation, what it says of itself included."""
+        await self._ask(self._noted(session, card), *self.writes(session, told, (card.id, head)))
+
+    async def note(self, session: Session, card: Card) -> None:
+        """Keep what a conversation says of itself now."""
+        await self._ask(self._noted(session, card), ("PEXPIRE", session.key, self._ttl))
+
+    async def card(self, session: Session, conversation: str) -> tuple[Card, str] | None:
+        """A conversation, and the answer that it ends with (empty: none yet); None if there is no such one."""
+        field, end = _named("c:", conversation), _head(conversation)
+        stored, head = (await self._ask(("HMGET", session.key, field, end)))[0]
+        last = self._read(session, end, head)
+        if last is None:
+            return None
+        said = self._read(session, field, stored)
+        return (_card(said) if said is not None else Card(conversation)), last.decode()
+
     async def end(self, session: Session, conversation: str) -> bool:
         """Forget a conversation; whether it was there. Its answers go with the session."""
-        return bool((await self._ask(("HDEL", session.key, _head(conversation))))[0])
+        gone = ("HDEL", session.key, _head(conversation), _named("c:", conversation))
+        return bool((await self._ask(gone))[0])
+
+    def _noted(self, session: Session, card: Card) -> Command:
+        field = _named("c:", card.id)
+        return "HSET", session.key, field, self._seal.close(session, field, _pack(card))
 
     def _read(self, session: Session, field: bytes, stored: bytes | None) -> bytes | None:
         return self._seal.open(session, field, stored) if stored else None
@@ -109,6 +172,12 @@ class Threads:
         if any(isinstance(reply, Exception) for reply in replies):
             raise StateError("the store refused what this needs; try again in a moment")
         return replies
+
+
+def session_in(tenant: str, said: str) -> Session | None:
+    """The session that an id of ours names; None if it does not look like one."""
+    ours = OURS.fullmatch(said)
+    return Session(tenant, ours[1]) if ours else None
 
 
 def _field(said: str) -> bytes:

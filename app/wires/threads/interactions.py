@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -15,9 +15,11 @@ from app.wires.envelope import RAW_FIELDS, encode, open_body
 from app.wires.gemini_interactions import GEMINI_INTERACTIONS
 from app.wires.gemini_interactions.names import NAME, Steps
 from app.wires.gemini_interactions.steps import steps_of
+from app.wires.threads.interactions_replay import replayed
 from app.wires.threads.thread import joined, list_of
-from app.wires.wire import Inbound
+from app.wires.wire import Inbound, Problem
 
+UNKNOWN = "Requested entity was not found."
 NAMES_EARLIER = ("previous_interaction_id",)
 
 
@@ -52,7 +54,31 @@ class InteractionThreads:
 
     def unknown(self, said: str, param: str) -> ClientError:
         """As Google says it."""
-        return ClientError(f"Interaction {said} was not found.", kind="not_found", param=param)
+        return ClientError(UNKNOWN, kind="not_found", param=param)
+
+    def lost(self, said: str) -> Problem:
+        """The same."""
+        return GEMINI_INTERACTIONS.problem(ClientError(UNKNOWN, kind="not_found"))
+
+    def shown(self, resource: bytes, said: bytes, query: Mapping[str, str]) -> bytes:
+        """The whole turn: what was said stands before what was answered; `include_input` names it once more."""
+        fields = RAW_FIELDS.decode(resource)
+        fields["steps"] = joined((said, bytes(fields.get("steps", b"[]"))))
+        if query.get("include_input", "").lower() == "true":
+            fields["input"] = msgspec.Raw(said)
+        return encode(fields)
+
+    def replayed(self, resource: bytes, query: Mapping[str, str]) -> bytes:
+        """Behind the event with the id `last_event_id`."""
+        return replayed(resource, query.get("last_event_id", ""))
+
+    def deleted(self, said: str) -> bytes:
+        """An empty object."""
+        return b"{}"
+
+    def uncancelled(self) -> ClientError:
+        """Only those in the background run on."""
+        return ClientError("Only interactions that run in the background can be cancelled.")
 
     def confined(self, chat: Chat) -> ClientError | None:
         """Agents, work in the background, and answers that Gemini itself paused."""

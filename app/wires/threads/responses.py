@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -12,7 +13,9 @@ from app.errors import ClientError
 from app.wires.envelope import RAW_FIELDS, encode, open_body
 from app.wires.openai_responses import confined
 from app.wires.openai_responses.names import NAME
+from app.wires.threads.responses_replay import replayed
 from app.wires.threads.thread import joined, list_of
+from app.wires.wire import Problem
 
 NAMES_EARLIER = ("previous_response_id", "conversation")
 
@@ -58,9 +61,38 @@ class ResponseThreads:
             f"Previous response with id '{said}' not found.", kind="not_found", status=400, param=param, code=code
         )
 
+    def lost(self, said: str) -> Problem:
+        """404, which has no code of its own."""
+        return missing(f"Response with id '{said}' not found.")
+
+    def shown(self, resource: bytes, said: bytes, query: Mapping[str, str]) -> bytes:
+        """As it was answered."""
+        return resource
+
+    def replayed(self, resource: bytes, query: Mapping[str, str]) -> bytes:
+        """Behind the event numbered `starting_after`."""
+        after = query.get("starting_after", "-1")
+        if not re.fullmatch(r"-?[0-9]{1,9}", after):
+            raise ClientError("Invalid 'starting_after': expected an integer.", param="starting_after")
+        return replayed(resource, int(after))
+
+    def deleted(self, said: str) -> bytes:
+        """With the id once more."""
+        return encode({"id": said, "object": "response", "deleted": True})
+
+    def uncancelled(self) -> ClientError:
+        """Only those in the background run on."""
+        return ClientError("Cannot cancel a synchronous response.")
+
     def confined(self, chat: Chat) -> ClientError | None:
         """What is kept at OpenAI and named by an id."""
         return confined(chat)
+
+
+def missing(words: str) -> Problem:
+    """404 in OpenAI's words."""
+    error = {"message": words, "type": "invalid_request_error", "param": None, "code": None}
+    return Problem(404, encode({"error": error}))
 
 
 def _own(said: msgspec.Raw | None) -> bytes:

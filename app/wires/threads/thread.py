@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -11,6 +11,7 @@ from app.chat.model import Chat
 from app.chat.reply import Reply
 from app.errors import ClientError
 from app.wires.envelope import RAW_LIST
+from app.wires.wire import Problem
 
 
 class Threads(Protocol):
@@ -42,6 +43,26 @@ class Threads(Protocol):
 
     def unknown(self, said: str, param: str) -> ClientError:
         """The error for an id that names nothing, as this format's provider says it: clients act on it."""
+        ...
+
+    def lost(self, said: str) -> Problem:
+        """The same where the answer itself is asked for."""
+        ...
+
+    def shown(self, resource: bytes, said: bytes, query: Mapping[str, str]) -> bytes:
+        """An answer that is asked for once more; `said` are the items of its request."""
+        ...
+
+    def replayed(self, resource: bytes, query: Mapping[str, str]) -> bytes:
+        """The same as the events of a stream, from where the query says. Raises ClientError if it is nowhere."""
+        ...
+
+    def deleted(self, said: str) -> bytes:
+        """That an answer was deleted."""
+        ...
+
+    def uncancelled(self) -> ClientError:
+        """Why an answer that is complete cannot be cancelled."""
         ...
 
     def confined(self, chat: Chat) -> ClientError | None:

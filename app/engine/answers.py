@@ -1,0 +1,74 @@
+"""Answers that are kept for clients which go on from them by their ids: found, listed, deleted.
+
+All raise StateError when the store is away: it holds the one copy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
+
+from app.state.keys import Session
+from app.state.threads import Told
+from app.upstreams.erasing import Eraser
+from app.upstreams.upstream import Credential, Upstream
+
+if TYPE_CHECKING:
+    from app.engine.engine import Engine
+
+LOG = logging.getLogger(__name__)
+
+Place = tuple[Told, int, msgspec.Raw]
+"""An item, and where it stands: the answer that it was said with, and its number there."""
+
+
+class Found(msgspec.Struct, frozen=True):
+    """An answer, and the session that it is kept in."""
+
+    session: Session
+    told: Told
+
+
+async def found(engine: Engine, wire: str, tenant: str, said: str) -> Found | None:
+    """The answer that a client of this format knows by this id; None if there is none, or it was deleted."""
+    place = await engine.store.threads.find(tenant, said)
+    if place is None or place[1].wire != wire or not place[1].resource:
+        return None
+    return Found(*place)
+
+
+async def asked(engine: Engine, answer: Found) -> list[Place]:
+    """All items that an answer was given, oldest first: those of its whole thread, and those of its own request."""
+    own = replace(answer.told, answered=b"[]")
+    return places((*await engine.store.threads.load(answer.session, answer.told.before), own))
+
+
+def places(tolds: tuple[Told, ...]) -> list[Place]:
+    """The items of these answers, in their order."""
+    return [(told, place, raw) for told in tolds for place, raw in told.items]
+
+
+async def delete(engine: Engine, answer: Found, credential: Credential) -> None:
+    """Nobody finds the answer by its id any more, here or at its provider; what went on from it still has its history.
+
+    `credential` is the client's own key, for a provider that we hold none of.
+    """
+    told = answer.told
+    await engine.store.threads.keep(answer.session, [replace(told, resource=b"", handles=())])
+    holder = _holder(engine.routes.upstreams.get(told.upstream))
+    if told.handles and holder is not None:
+        async with Eraser() as eraser:
+            reasons = await asyncio.gather(*(eraser.erase(holder, each, credential) for each in told.handles))
+        for why in filter(None, reasons):  # a provider need not offer it: the client's own id is gone all the same
+            LOG.warning("upstream %s still keeps a deleted answer: %s", told.upstream, why)
+
+
+def _holder(upstream: Upstream | None) -> Upstream | None:
+    """The upstream in the API that keeps answers."""
+    if upstream is None or upstream.keeps is not None:
+        return upstream
+    return next((other for other in upstream.native.values() if other.keeps is not None), None)
