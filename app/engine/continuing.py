@@ -59,8 +59,9 @@ async def continued(engine: Engine, wire: Wire, inbound: Inbound, chat: Chat, te
     found = await _end_of(engine, wire, chat, tenant)
     if found is None:
         return _foreign(engine, wire, chat), Thread(chat, foreign=True)
-    before = [*await store.load(session, ends[0].before), ends[0]] if ends else []
-    history = tuple(part for told in before for part in (told.said, told.answered))
+    session, end = found
+    before = [*await engine.store.threads.load(session, end.before), end] if end else []
+    history = tuple(told.history for told in before)
     thread = Thread(chat, tuple(told.id for told in before), session, history)
     if chat.resume:
         return _untouched(chat), thread
