@@ -70,8 +70,6 @@ async def continued(engine: Engine, wire: Wire, inbound: Inbound, chat: Chat, te
     return replace(chat, continues=thread.asked.continues, conversation=thread.asked.conversation), thread
 
 
-def _untouched(chat: Chat) -> Chat:
-    """The request as it came, for the provider that knows the id itself."""
 async def _end_of(engine: Engine, wire: Wire, chat: Chat, tenant: str) -> tuple[Session, Told | None] | None:
     """The answer that the request goes on from, and its session; no answer where a conversation has none yet, and None
     if the id names nothing."""
@@ -86,6 +84,8 @@ async def _end_of(engine: Engine, wire: Wire, chat: Chat, tenant: str) -> tuple[
     return (await store.find(tenant, head) or (session, None)) if head else (session, None)
 
 
+def _untouched(chat: Chat) -> Chat:
+    """The request as it came, for the provider that knows the id itself."""
     return replace(chat, after=chat.continues, options={**chat.options, "off": True})
 
 
