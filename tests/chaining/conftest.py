@@ -73,6 +73,7 @@ def front(provider: Provider, key: str) -> StartFront:
             "anthropic_base_url": provider.url,
             "gemini_api": "interactions",
             "openai_api": "responses",
+            "store_timeout": 5.0,  # a busy machine is no store that is away
             "log_level": "warning",
             **settings,
         }

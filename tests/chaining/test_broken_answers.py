@@ -9,7 +9,7 @@ import openai
 import pytest
 
 from tests.chaining.conftest import StartFront
-from tests.chaining.provider import Api, Provider
+from tests.chaining.provider import Api, Json, Provider
 from tests.chaining.talk import Talk
 
 BOTH = pytest.mark.parametrize("api", ["interactions", "responses"])
@@ -91,12 +91,12 @@ async def test_an_interaction_that_says_it_failed_is_no_base(
 @pytest.mark.parametrize("streams", [True, False])
 async def test_a_response_that_says_it_failed_is_no_base(front: StartFront, provider: Provider, streams: bool) -> None:
     error = {"code": "server_error", "message": "The model broke."}
-    whole = {"id": "resp_F", "object": "response", "status": "failed", "model": "m", "output": [], "error": error}
+    whole: Json = {"id": "resp_F", "object": "response", "status": "failed", "model": "m", "output": [], "error": error}
     async with front(max_retries=0) as proxy:
         talk = proxy.talk("responses", streams=streams)
         await talk.say("Remember: the crate is PLUM-1.")
         good = provider.newest
-        event = {"type": "response.failed", "response": whole, "sequence_number": 0}
+        event: Json = {"type": "response.failed", "response": whole, "sequence_number": 0}
         sse = {"sse": [f"event: response.failed\ndata: {json.dumps(event)}"]}
         provider.script.load([sse if streams else {"json": whole}])
         await _fails(talk, "Which crate?")

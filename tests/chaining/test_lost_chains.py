@@ -9,7 +9,7 @@ import pytest
 
 from app.simulator.chains import DAY, owner_of
 from tests.chaining.conftest import StartFront
-from tests.chaining.provider import VENDOR, Api, Provider, Refusal
+from tests.chaining.provider import VENDOR, Api, Json, Provider, Refusal
 from tests.chaining.talk import Said, Talk, Wire
 
 BOTH = pytest.mark.parametrize("api", ["interactions", "responses"])
@@ -32,7 +32,7 @@ PREVIOUS = "previous_response_id"
 GONE = "Previous response with id 'resp_x' not found."
 NOT_FOUND = {"code": "not_found", "message": "Requested entity was not found."}
 DONE = "event: done\ndata: [DONE]\n\n"
-FAILED = {
+FAILED: Json = {
     "id": "resp_y",
     "object": "response",
     "status": "failed",
