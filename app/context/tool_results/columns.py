@@ -17,6 +17,9 @@ DISTINCT = 400
 RARE = 0.02
 """Share of the rows below which a value of a field with few values sticks out."""
 
+SCARCE = 6
+"""How many times as frequent the others must be on average."""
+
 MOST_OUTLIERS = 12
 """Rows that one field may name as outliers."""
 
@@ -111,7 +114,11 @@ class FieldStats:
         return total > 1 and self.present == total and self._same
 
     def outliers(self, total: int) -> list[int]:
-        """Rows that stick out by this field, the strangest kind first."""
+        """Rows that stick out by this field, the strangest first."""
+        return list(dict.fromkeys([*self.strangers(total), *self._rare_values(total), *self._long()]))[:MOST_OUTLIERS]
+
+    def strangers(self, total: int) -> list[int]:
+        """Rows that are unlike the others in kind: another type, a missing field, a number far off."""
         rows: list[int] = []
         rare = max(total * RARE, 1)
         for kind, count in self.kinds.items():
@@ -121,17 +128,22 @@ class FieldStats:
             rows += self.absent
         if self.present <= rare < total:
             rows += [row for found in self._kind_rows.values() for row in found]
-        rows += self._rare_values(total, rare)
-        rows += self._far()
-        if self._longest[1] >= 0 and self._longest[0] > 200 and self._longest[0] > FAR * self.size / self.present:
-            rows.append(self._longest[1])
-        return list(dict.fromkeys(rows))[:MOST_OUTLIERS]
+        return [*rows, *self._far()]
 
-    def _rare_values(self, total: int, rare: float) -> list[int]:
-        """The first row of each value that is rare where others are not: an id of its own in each row is no outlier."""
+    def _long(self) -> list[int]:
+        """The row of a value that is far longer than the others."""
+        longest, row = self._longest
+        return [row] if longest > 200 and longest > FAR * self.size / self.present else []
+
+    def _rare_values(self, total: int) -> list[int]:
+        """The first row of each value that is rare where others are not.
+
+        An id of its own in each row is no outlier, nor is any of a hundred values that are all about as frequent.
+        """
         if self.counts is None or not self.counts or len(self.counts) * 8 > total:
             return []
-        scarce = [value for value, count in self.counts.items() if count <= rare]
+        most = min(max(total * RARE, 1), total / len(self.counts) / SCARCE)
+        scarce = [value for value, count in self.counts.items() if count <= most]
         scarce.sort(key=lambda value: (self.counts or {})[value])
         return [self._first[value] for value in scarce]
 

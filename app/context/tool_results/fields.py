@@ -128,5 +128,5 @@ def _too_wide(left: Sequence[FieldStats], total: int, room: float, looked_for: S
 def _worth(field: FieldStats, total: int, looked_for: Collection[Needle]) -> float:
     low = field.name.lower().encode()
     asked = any(needle.within(low) for needle in looked_for)
-    odd = bool(field.outliers(total))
-    return 4 * asked + 1.5 * odd + field.filled / total - field.size / field.present / 400
+    odd = 2.5 if field.strangers(total) else 1.0 if field.outliers(total) else 0.0
+    return 4 * asked + odd + field.filled / total - field.size / field.present / 400

@@ -122,6 +122,12 @@ def json_lines(text: str) -> JsonRows | None:
     lines = [line for line in lines if line]
     if len(lines) < 2 or not lines[0].startswith((b"{", b"[")):
         return None
+    try:
+        rows = ITEMS.decode(b"[" + b",".join(lines) + b"]")
+        if len(rows) == len(lines):
+            return JsonRows("lines", rows)
+    except UNREADABLE:
+        pass  # some line is broken
     most = len(lines) // 20
     broken = 0
     for index, line in enumerate(lines):

@@ -141,9 +141,13 @@ def hits_in(texts: Sequence[bytes], start: int, found: Sequence[Needle], hits: S
     """
     together = b"\n".join(texts)
     for needle, rows in zip(found, hits, strict=True):
-        forms = [form for form in needle.forms if form in together] if len(rows) <= most else []
-        if len(forms) == 1 and not needle.bounded:
-            (form,) = forms
-            rows += [row for row, text in enumerate(texts, start) if form in text]
-        elif forms:
-            rows += [row for row, text in enumerate(texts, start) if needle.within(text)]
+        if len(rows) > most:
+            continue
+        sides = needle.bounded
+        stood: set[int] = set()
+        for form in needle.forms:
+            if form in together:
+                stood.update(
+                    [at for at, text in enumerate(texts, start) if form in text and (not sides or _stands(form, text))]
+                )
+        rows.extend(sorted(stood))

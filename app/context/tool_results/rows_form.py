@@ -144,8 +144,8 @@ class RowsForm:
 
     def _brief(self) -> str:
         if not self._limits.fetch:
-            return "Most rows are left out. Ask the tool for less."
-        return f"Rows are left out: {self._limits.fetch}(handle, offset, limit) gives them."
+            return "Rows and long values are cut. Ask the tool for less."
+        return f"Rows and long values are cut: {self._limits.fetch}(handle, offset, limit) gives them."
 
     def _note(self, rows: Sequence[int], longest: int) -> str:
         total, fetch = self._found.total, self._limits.fetch

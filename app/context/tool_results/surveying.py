@@ -93,8 +93,9 @@ def survey(table: Table, looked_for: Sequence[Needle], keep: Collection[str] = (
         together = b"".join(texts)
         if not together.isascii() or b"\\u" in together:
             hits_in(texts, block.start, _MORE_WORDS, more, total)
-    by_field = (stats.outliers(total) for stats in fields.values())
-    odd = [row for rows in zip_longest(*by_field) for row in rows if row is not None]
+    strange = zip_longest(*(stats.strangers(total) for stats in fields.values()))
+    by_field = zip_longest(*(stats.outliers(total) for stats in fields.values()))
+    odd = [row for rows in chain(strange, by_field) for row in rows if row is not None]
     if table.kind == "object":
         odd = _openings(table)
     return Survey(
