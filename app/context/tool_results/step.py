@@ -176,7 +176,7 @@ class _Walk:
         handles = self._handles
         if len(text) < WORTH_KEEPING:
             return compacted(result, self._asked, settings, handles.handle_of, self._limits)
-        key = _key(text, self._asked, settings, self._limits)
+        key = _key(text, self._asked, settings, self._limits, handles.handle_of(b""))
         if key in handles.made:
             known = handles.made[key]
             return known if known is None else _as_of(result, known)
@@ -191,9 +191,9 @@ class _Walk:
             self._asked = f"{self._asked}\n{said}" if answers else said
 
 
-def _key(text: str, asked: str, settings: ToolSettings, limits: Limits) -> bytes:
-    """Of all that a small form depends on."""
-    digest = blake2b(msgspec.msgpack.encode((asked, settings, limits)), digest_size=20)
+def _key(text: str, asked: str, settings: ToolSettings, limits: Limits, bound: str) -> bytes:
+    """Of all that a small form depends on; `bound` tells whose handles are made, so that nobody gets another's."""
+    digest = blake2b(msgspec.msgpack.encode((asked, settings, limits, bound)), digest_size=20)
     digest.update(text.encode("utf-8", "surrogatepass"))
     return digest.digest()
 

@@ -162,3 +162,13 @@ def test_what_was_made_once_is_not_made_again_and_comes_out_the_same() -> None:
     again = run(*messages, known=known)
     assert again.chat == first.chat == run(*messages).chat
     assert len(made) == 2
+
+
+def test_forms_that_sessions_remember_together_never_show_anothers_handle() -> None:
+    made: dict[bytes, Compacted | None] = {}
+    messages = (ASKED, *called("get_orders", ORDERS))
+    mine = run(*messages, known=Remembered(Handles(handle_of, made=made)))
+    theirs = run(*messages, known=Remembered(Handles(lambda text: handle_of(b"theirs" + text), made=made)))
+    one, two = (decision_of(draft).results[0].handle for draft in (mine, theirs))
+    assert one != two
+    assert two in theirs.chat.messages[2].results[0].text
