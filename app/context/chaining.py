@@ -19,7 +19,7 @@ from app.chat import size
 from app.chat.model import Chat, Message
 from app.context.folds import Fold
 from app.context.known import Chains, Checkpoint, Known
-from app.context.plan import Decision, Draft
+from app.context.plan import Decision, Draft, Plan
 from app.context.policy import Policy
 
 STEP = "chain"
@@ -58,6 +58,17 @@ def chain(draft: Draft, known: Known, policy: Policy) -> Draft:
     reason = f"The provider holds the first {_counted(link.messages)}: only what is new goes out. {cost.said}"
     chat = replace(draft.chat, after=link.checkpoint.handle, since=since)
     return draft.decided(Decision(STEP, "continue", reason, cost.resent, cost.continued), chat)
+
+
+def as_sent(made: Plan, after: str, upstream: str) -> Plan:
+    """The plan as it went out to `upstream`, going on from `after`: nothing, where it took the turn over."""
+    if after or not made.chat.after:
+        return made
+    why = f"The turn went to {upstream} instead, which holds nothing of this conversation: the whole chat went out."
+    whole = (
+        Decision(STEP, "", why, each.before, each.before) if each.step == STEP else each for each in made.decisions
+    )
+    return replace(made, decisions=tuple(whole))
 
 
 def front_of(fold: Fold | None, known: Known) -> bytes:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from app.chat.address import Chain
 from app.chat.model import Chat
 from app.chat.size import rough
-from app.context import report
+from app.context import chaining, report
 from app.context.known import Known
 from app.context.plan import Plan
 from app.engine.continuing import Thread, as_asked, continued, refuse_confined
@@ -202,7 +202,7 @@ class Turn:
                     self.sent.answer.close()
                 if self._relay is not None and self._relay.gave:
                     raise
-                if is_lost(error) and (whole := _unchained(made)) is not None:
+                if is_lost(error) and (whole := _unchained(made, self._sender.last)) is not None:
                     made = self._take(whole)
                 elif (
                     error.kind == "too_long" and not healed and (shorter := await self._healed(made, error)) is not None
@@ -218,10 +218,10 @@ class Turn:
     async def _send_once(self, made: Planned) -> None:
         chat, strict = made.plan.chat, self.engine.strict
         candidates = made.candidates[:1] if self.thread and self.thread.foreign else made.candidates
-        self.sent = sent = await self._sender.send(
-            chat, candidates, made.checkpoints, strict, as_asked(self.thread, self.chat, chat)
-        )
-        self.plan = with_sending(made.plan, sent.candidate.upstream.name, sent.put_back, sent.losses)
+        asked = as_asked(self.thread, self.chat, chat)
+        self.sent = sent = await self._sender.send(chat, candidates, made.checkpoints, strict, asked)
+        plan = chaining.as_sent(made.plan, sent.chat.after, sent.candidate.upstream.name)
+        self.plan = with_sending(plan, sent.candidate.upstream.name, sent.put_back, sent.losses)
         self._relay = Relay(self, sent)
         await self._relay.run()
 
@@ -393,8 +393,8 @@ class Turn:
         )
 
 
-def _unchained(made: Planned) -> Planned | None:
-    """The turn sent whole, as the provider has lost what it went on from; None if it went on from nothing of ours."""
+def _unchained(made: Planned, last: Candidate | None) -> Planned | None:
+    """The turn sent whole, as `last` has lost what it went on from; None if it went on from nothing of ours there."""
     after = made.plan.chat.after
-    whole = made.without(after) if after else made
+    whole = made.without(after) if after and last is made.candidates[0] else made
     return whole if whole.plan.chat.after != after else None

@@ -55,7 +55,6 @@ async def test_a_tool_loop_that_is_taken_over_brings_its_calls(front: StartFront
     assert provider.refused == []
 
 
-@pytest.mark.xfail(reason="the plan's word stands, although the turn went out whole elsewhere", strict=True)
 @pytest.mark.parametrize("api", ["interactions", "responses"])
 async def test_a_turn_that_was_taken_over_does_not_say_that_it_went_on_with_a_chain(
     front: StartFront, provider: Provider, api: Api
@@ -67,9 +66,6 @@ async def test_a_turn_that_was_taken_over_does_not_say_that_it_went_on_with_a_ch
         assert (await talk.say("Berth 2?")).chain != "continue"
 
 
-@pytest.mark.xfail(
-    reason="what a fallback does not know is taken for a lost chain: one more round is asked", strict=True
-)
 @pytest.mark.parametrize("api", ["interactions", "responses"])
 async def test_a_fallback_that_knows_no_such_thing_costs_the_chain_nothing(
     front: StartFront, provider: Provider, api: Api

@@ -9,7 +9,7 @@ import pytest
 
 from app.simulator.chains import owner_of
 from tests.chaining.conftest import StartFront
-from tests.chaining.provider import Json, Provider
+from tests.chaining.provider import Json, Provider, strings
 from tests.chaining.talk import Wire
 
 FORMATS = pytest.mark.parametrize("wire", ["openai", "gemini", "anthropic"])
@@ -145,3 +145,18 @@ async def test_a_client_of_the_same_format_gets_its_hops_as_they_are(
         turn = provider.chains.found(owner_of("google", key), provider.newest)
         assert turn is not None
         assert first["continuation_token"] == turn.answer["continuation_token"]
+        said = list(strings(first.get("steps")))
+        while first["status"] == "requires_continuation":
+            onward = {"model": asked["model"], "stream": streams}
+            onward |= {"previous_interaction_id": first["id"], "continuation_token": first["continuation_token"]}
+            _, first = await hop(onward)
+            said += strings(first.get("steps"))
+        assert len(provider.calls) == 3
+        assert streams or "word12" in said[-1]
+        await proxy.http.post(
+            "/v1beta/interactions",
+            json={"model": asked["model"], "input": "Go on.", "previous_interaction_id": first["id"]},
+        )
+        assert provider.last.seen.count("word12") == 1, "all that was said is seen, and seen once"
+        assert "word1 " in provider.last.seen
+        assert provider.refused == []
