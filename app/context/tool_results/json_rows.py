@@ -29,7 +29,7 @@ DEEPEST = 4
 UNREADABLE = (msgspec.DecodeError, RecursionError)
 """What reading JSON raises. (msgspec reads strictly: what it takes, every other reader takes.)"""
 
-_STRING_OR_NAN = re.compile(r'"(?:[^"\\]|\\.)*"|\bNaN\b|-?\bInfinity\b', re.DOTALL)
+_STRING_OR_NAN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|\bNaN\b|-?\bInfinity\b', re.DOTALL)
 
 
 class JsonRows:

@@ -18,6 +18,7 @@ UNEVEN = 0.02
 """Share of records that may have another number of cells than the heading."""
 
 LONGEST_NAME = 80
+LONGEST_RULE = 2000
 
 _SEP = "\x1f"  # the control character for just this; a text that has it is no table
 _NUMBERS = re.compile(rf"(?:(?:-?(?:0|[1-9]\d*+)(?:\.\d++)?+(?:[eE][+-]?\d++)?+)?+{_SEP})*+", re.ASCII)
@@ -120,7 +121,7 @@ def markdown(text: str) -> SeparatedRows | None:
     lines = text.split("\n")
     rule = end = 0
     for index in range(1, len(lines)):
-        if "-" in lines[index] and "|" in lines[index - 1] and index >= end and _RULE.match(lines[index]):
+        if "-" in lines[index] and "|" in lines[index - 1] and index >= end and _is_rule(lines[index]):
             after = next((at for at in range(index + 1, len(lines)) if "|" not in lines[at]), len(lines))
             if after - index > end - rule:
                 rule, end = index, after
@@ -187,6 +188,10 @@ def _are_names(names: Sequence[str]) -> bool:
     if any("=" in name or name.count("(") != name.count(")") for name in names):
         return False  # arguments of a call, in code
     return all(len(name) <= LONGEST_NAME and _HEADING.search(name) for name in names)
+
+
+def _is_rule(line: str) -> bool:
+    return len(line) <= LONGEST_RULE and _RULE.match(line) is not None
 
 
 def _bars(line: str) -> list[str]:

@@ -5,7 +5,6 @@ It runs first, on the client's own chat: then everything behind it sees the size
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Protocol
@@ -29,7 +28,8 @@ WORTH_KEEPING = 4000
 NAMED = 3
 """Results that the reason names."""
 
-_ASIDE = re.compile(r"<(system-reminder|memory)\b.*?</\1>", re.DOTALL)
+_ASIDES = ("system-reminder", "memory")
+"""What programs write into users' messages between tags of this name."""
 
 
 class Knowing(Protocol):
@@ -186,9 +186,20 @@ class _Walk:
     def _listen(self, message: Message, *, answers: bool) -> None:
         """What the user asks; words beside results are added to what was asked before them."""
         said = "\n".join(part.text for part in message.parts if isinstance(part, Text))
-        said = _ASIDE.sub("", said).strip() if said else ""
+        said = _without_asides(said).strip()
         if said:
             self._asked = f"{self._asked}\n{said}" if answers else said
+
+
+def _without_asides(said: str) -> str:
+    for name in _ASIDES:
+        first, *others = said.split(f"<{name}")
+        kept = [first]
+        for other in others:
+            _, closed, behind = other.partition(f"</{name}>")
+            kept.append(behind if closed else f"<{name}{other}")
+        said = "".join(kept)
+    return said
 
 
 def _key(text: str, asked: str, settings: ToolSettings, limits: Limits, bound: str) -> bytes:

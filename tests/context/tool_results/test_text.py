@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 
@@ -146,3 +147,29 @@ def test_japanese_trouble_is_seen() -> None:
 @pytest.mark.parametrize("text", ["", "\n\n", "word", "| a |"])
 def test_nearly_nothing_is_text(text: str) -> None:
     assert kind_of(text) == "text"
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "<!--",
+        "<script>",
+        "<a href=x>",
+        "<a ",
+        "<h1 ",
+        "<li ",
+        "<a href=",
+        "</td>",
+        "&amp;",
+        "<p",
+        '"NaN\\"',
+        "|-|\n",
+        " |--",
+    ],
+)
+def test_hostile_text_takes_no_more_than_its_length(piece: str) -> None:
+    """Each of these once made a pattern look at the whole text again and again: minutes instead of moments."""
+    for text in ("<html>" + piece * 60_000, "[" + piece * 60_000):
+        started = time.process_time()
+        small_form(text)
+        assert time.process_time() - started < 20
