@@ -17,7 +17,7 @@ from app.wires.anthropic.bundle import Bundle, Sealed
 from app.wires.anthropic.generation import generation, output_format
 from app.wires.anthropic.models import Claude, claude
 from app.wires.anthropic.names import NAME
-from app.wires.anthropic.options import tools_of
+from app.wires.anthropic.options import said_in, sampling_of, tools_of
 from app.wires.anthropic.tools import tool_choice, tools
 from app.wires.envelope import ANYTHING, RAW_LIST, Envelope, as_object
 from app.wires.envelope import encode as to_json
@@ -91,6 +91,8 @@ def _spliced(
         _refit(body, chat, target, rules, losses)
     if not _same_tools(chat, envelope):
         body["tools"] = tools(chat, losses)
+    if chat.sampling.tool_choice != sampling_of(said_in(envelope.fields)).tool_choice:
+        body["tool_choice"] = tool_choice(chat, rules, losses)
     if chat.system is not envelope.system:
         body.pop("system", None)
         body |= _system(chat.system, "")

@@ -21,6 +21,9 @@ PICTURES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 BEGINNINGS = (("/9j/", "image/jpeg"), ("iVBOR", "image/png"), ("R0lGOD", "image/gif"), ("UklGR", "image/webp"))
 """How base64 of each kind begins. Anthropic looks at the bytes, and refuses a picture that is not what it claims."""
 
+DETAILS = frozenset(("low", "high", "original"))
+"""How closely a picture is to be looked at, where another format says it."""
+
 SILENT_ERROR = "(The tool failed and said nothing.)"
 """A result that is an error must hold something."""
 
@@ -66,6 +69,8 @@ def said(part: Text | Media | Opaque, losses: list[Loss]) -> Any:
         case Text():
             return text(part)
         case Media():
+            if part.detail in DETAILS and own(part.native) is None:
+                losses.append(Loss("messages", "Claude looks at every picture closely: detail is left out."))
             return media(part)
         case Opaque():
             if (mine := own(part.native)) is None:

@@ -17,7 +17,7 @@ import msgspec
 from app.chat.model import Chat, Loss, Media, Message, Native, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from app.errors import ClientError
 from app.wires.envelope import RAW_FIELDS, encode
-from app.wires.gemini.names import BYPASS, NAME, legal, signs
+from app.wires.gemini.names import BYPASS, NAME, OWN_FILES, legal, signs
 from app.wires.gemini.spelling import camel
 
 SEALED = msgspec.json.Decoder(list[msgspec.Raw])
@@ -225,9 +225,15 @@ class _Builder:
             return own
         if media.data:
             part: dict[str, Any] = {"inlineData": {"mimeType": media.mime or DATA_URL_MIME, "data": media.data}}
-            if self._signed and (level := RESOLUTIONS.get(media.detail)):
-                part["mediaResolution"] = {"level": level}
+            if level := RESOLUTIONS.get(media.detail):
+                if self._signed:
+                    part["mediaResolution"] = {"level": level}
+                else:
+                    words = "This model looks at every picture as it does by itself: detail is left out."
+                    self.losses.append(Loss("messages", words))
             return part
+        if media.file_id.startswith(OWN_FILES):
+            return {"fileData": {"mimeType": media.mime or _mime_of(media.file_id), "fileUri": media.file_id}}
         if media.file_id:
             raise ClientError(
                 f"The file {media.file_id[:40]!r} is stored at another provider: Gemini cannot read it. "

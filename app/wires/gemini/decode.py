@@ -37,7 +37,7 @@ from app.wires.envelope import (
     read,
     read_or_mend,
 )
-from app.wires.gemini.names import NAME
+from app.wires.gemini.names import NAME, OWN_FILES
 from app.wires.gemini.options import sampling_of, tools_of, unread
 from app.wires.gemini.spelling import camel, camel_keys
 from app.wires.wire import Inbound
@@ -47,7 +47,15 @@ TEXT = msgspec.json.Decoder(str)
 OPTIONS = msgspec.json.Decoder(dict[str, Any] | None)
 FLAG = msgspec.json.Decoder(bool)
 MODELED = frozenset(("contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "foldline"))
-OWN_FILES = ("gs://", "https://generativelanguage.googleapis.com/")
+
+
+DETAILS = {
+    "MEDIA_RESOLUTION_LOW": "low",
+    "MEDIA_RESOLUTION_MEDIUM": "auto",
+    "MEDIA_RESOLUTION_HIGH": "high",
+    "MEDIA_RESOLUTION_ULTRA_HIGH": "original",
+}
+"""`mediaResolution.level` → detail."""
 
 
 def decode(inbound: Inbound) -> Chat:
@@ -179,9 +187,9 @@ def part(raw: msgspec.Raw, where: str) -> Part:
     if "functionResponse" in fields:
         return _result(_fields(fields["functionResponse"], f"{where}.functionResponse"), native, where)
     if "inlineData" in fields:
-        return _media(_fields(fields["inlineData"], f"{where}.inlineData"), native, where)
+        return _media(_fields(fields["inlineData"], f"{where}.inlineData"), native, where, _detail(fields, where))
     if "fileData" in fields:
-        return _media(_fields(fields["fileData"], f"{where}.fileData"), native, where)
+        return _media(_fields(fields["fileData"], f"{where}.fileData"), native, where, _detail(fields, where))
     return Opaque(native)
 
 
@@ -221,7 +229,15 @@ def _response(raw: msgspec.Raw | None, where: str) -> tuple[str, bool]:
     return compact(raw).decode(), "error" in fields
 
 
-def _media(fields: Fields, native: Native, where: str) -> Media:
+def _detail(fields: Fields, where: str) -> str:
+    """How closely a picture is to be looked at, in OpenAI's words."""
+    if "mediaResolution" not in fields:
+        return ""
+    said = camel_keys(as_object(read(fields["mediaResolution"], ANYTHING, f"{where}.mediaResolution")))
+    return DETAILS.get(str(said.get("level")).upper(), "")
+
+
+def _media(fields: Fields, native: Native, where: str, detail: str = "") -> Media:
     def text(name: str) -> str:
         return read(fields[name], TEXT, f"{where}.{name}") if name in fields else ""
 
@@ -234,7 +250,8 @@ def _media(fields: Fields, native: Native, where: str) -> Media:
         "" if own else uri,
         uri if own else "",
         text("displayName"),
-        native=native,
+        detail,
+        native,
     )
 
 

@@ -15,7 +15,9 @@ from app.wires.envelope import Envelope
 from app.wires.envelope import encode as to_json
 from app.wires.gemini.contents import contents
 from app.wires.gemini.names import NAME, generation, legal
+from app.wires.gemini.options import tool_choice_of, tools_of
 from app.wires.gemini.spelling import camel
+from app.wires.unsaid import lost_marks
 from app.wires.wire import Outbound, Target
 
 BUDGETS = {"none": 0, "minimal": 1024, "low": 1024, "medium": 8192, "high": 24576, "xhigh": 24576, "max": -1}
@@ -23,6 +25,17 @@ BUDGETS = {"none": 0, "minimal": 1024, "low": 1024, "medium": 8192, "high": 2457
 
 NO_MINIMAL = ("gemini-3.8-flash", "gemini-3.7-flash", "gemini-3.1-pro", "gemini-3-pro")
 """Models that answer 400 to thinkingLevel minimal (https://ai.google.dev/gemini-api/docs/thinking)."""
+
+HOSTED = {
+    "google_search": "googleSearch",
+    "google_maps": "googleMaps",
+    "code_execution": "codeExecution",
+    "url_context": "urlContext",
+}
+"""Interactions' tools that Google runs → their names here."""
+
+FROM_INTERACTIONS = {"labels": "labels", "service_tier": "serviceTier"}
+"""Interactions' root fields that mean the same here."""
 
 
 def path(model: str, stream: bool, framing: str = "sse") -> str:
@@ -51,12 +64,25 @@ def encode(chat: Chat, target: Target) -> Outbound:
         name: raw for name, raw in fields.items() if camel(name) not in ("contents", "systemInstruction")
     }
     body |= _system(chat.system) | {"contents": written}
-    return Outbound(where, to_json(body), tuple(losses))
+    body = _with_tools(body, chat, losses)
+    return Outbound(where, to_json(body), tuple(dict.fromkeys(losses)))
+
+
+def _with_tools(body: dict[str, Any], chat: Chat, losses: list[Loss]) -> dict[str, Any]:
+    """The body with the tools, and the choice among them, as they are now."""
+    fields = {camel(name): raw for name, raw in body.items()}
+    if chat.tools != tools_of(fields):
+        body = {name: raw for name, raw in body.items() if camel(name) != "tools"} | {"tools": _tools(chat, losses)}
+    if chat.sampling.tool_choice != tool_choice_of(fields):
+        body = {name: raw for name, raw in body.items() if camel(name) != "toolConfig"}
+        body |= {"toolConfig": config} if (config := _tool_config(chat, losses)) else {}
+    return body
 
 
 def _anew(chat: Chat, target: Target, where: str) -> Outbound:
     written, losses = contents(chat, target.model)
-    losses.extend(Loss(name, "Gemini has no such field.") for name in chat.rest)
+    losses.extend(lost_marks(chat))
+    rest = _rest(chat, losses)
     body: dict[str, Any] = {**_system(chat.system), "contents": written}
     if tools := _tools(chat, losses):
         body["tools"] = tools
@@ -64,7 +90,15 @@ def _anew(chat: Chat, target: Target, where: str) -> Outbound:
             body["toolConfig"] = config
     if config := _generation_config(chat, target.model, losses):
         body["generationConfig"] = config
-    return Outbound(where, to_json(body), tuple(losses))
+    if chat.store is not None:
+        body["store"] = chat.store
+    return Outbound(where, to_json(body | rest), tuple(dict.fromkeys(losses)))
+
+
+def _rest(chat: Chat, losses: list[Loss]) -> dict[str, Any]:
+    known = FROM_INTERACTIONS if chat.native and chat.native.wire == "gemini_interactions" else {}
+    losses.extend(Loss(name, "Gemini has no such field.") for name in chat.rest if name not in known)
+    return {known[name]: value for name, value in chat.rest.items() if name in known}
 
 
 def _system(system: tuple[Message, ...]) -> dict[str, Any]:
@@ -81,12 +115,23 @@ def _tools(chat: Chat, losses: list[Loss]) -> list[dict[str, Any]]:
         if tool.native and tool.native.wire == NAME:
             (hosted if tool.kind == "hosted" else declarations).append(tool.native.body)
         elif tool.kind == "hosted":
-            losses.append(Loss(f"tools.{tool.name}", "This tool runs only at its own provider."))
+            hosted.extend(_hosted(tool, losses))
         else:
             declaration, weakened = _declaration(tool)
             declarations.append(declaration)
             losses.extend(Loss(f"tools.{tool.name}", reason) for reason in weakened)
     return ([{"functionDeclarations": declarations}] if declarations else []) + hosted
+
+
+def _hosted(tool: Tool, losses: list[Loss]) -> list[Any]:
+    name = HOSTED.get(tool.name) if tool.native and tool.native.wire == "gemini_interactions" else None
+    if name is None or tool.native is None:
+        losses.append(Loss(f"tools.{tool.name}", "This tool runs only at its own provider."))
+        return []
+    more = " Its settings were left out." if len(tool.native.body) > 1 else ""
+    words = "It runs, but what it found is not written into the steps of Interactions."
+    losses.append(Loss(f"tools.{tool.name}", words + more))
+    return [{name: {}}]
 
 
 def _declaration(tool: Tool) -> tuple[msgspec.Raw, tuple[str, ...]]:

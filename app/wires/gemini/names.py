@@ -11,6 +11,9 @@ from app.wires.toolnames import alias, changed
 
 NAME = "gemini"
 
+OWN_FILES = ("gs://", "https://generativelanguage.googleapis.com/")
+"""How the address of a file begins that nobody but Google can read."""
+
 BYPASS = "skip_thought_signature_validator"
 """Google's documented stand-in for a signature that never was
 (https://ai.google.dev/gemini-api/docs/thought-signatures, FAQ 1). Of the two strings it names, this is the one that

@@ -47,23 +47,26 @@ def tools_of(fields: Fields) -> tuple[Tool, ...]:
     """`tools`: functions as they are declared, hosted tools as they are."""
     if "tools" not in fields:
         return ()
+    validated = as_text(_calling(fields).get("mode")).upper() == "VALIDATED"
     tools: list[Tool] = []
     for entry in as_list(read(fields["tools"], ANYTHING, "tools")):
         for name, value in camel_keys(as_object(entry)).items():
             if name == "functionDeclarations":
-                tools.extend(_declared(as_object(declaration)) for declaration in as_list(value))
+                tools.extend(_declared(as_object(declaration), validated) for declaration in as_list(value))
             else:
                 tools.append(Tool(name, kind="hosted", native=Native(NAME, {name: value})))
     return tuple(tools)
 
 
-def _declared(declaration: dict[str, Any]) -> Tool:
+def _declared(declaration: dict[str, Any], validated: bool) -> Tool:
+    """A function; with the mode VALIDATED the arguments of all are held to their schemas."""
     named = camel_keys(declaration)
     schema = named.get("parametersJsonSchema") or from_openapi(as_object(named.get("parameters")))
     return Tool(
         as_text(named.get("name")),
         as_text(named.get("description")),
         as_object(schema),
+        strict=True if validated else None,
         native=Native(NAME, declaration),
     )
 
@@ -90,9 +93,6 @@ def from_openapi(schema: dict[str, Any]) -> dict[str, Any]:
 
 def sampling_of(config: dict[str, Any], fields: Fields) -> Sampling:
     """How to generate. Raises ClientError for a value of the wrong kind."""
-    tool_config = (
-        camel_keys(as_object(read(fields["toolConfig"], ANYTHING, "toolConfig"))) if "toolConfig" in fields else {}
-    )
     try:
         return Sampling(
             max_tokens=msgspec.convert(config.get("maxOutputTokens"), int | None, strict=False),
@@ -106,10 +106,22 @@ def sampling_of(config: dict[str, Any], fields: Fields) -> Sampling:
             candidates=msgspec.convert(config.get("candidateCount"), int | None),
             reasoning=_reasoning(camel_keys(as_object(config.get("thinkingConfig")))),
             output=_output(config),
-            tool_choice=_tool_choice(camel_keys(as_object(tool_config.get("functionCallingConfig")))),
+            tool_choice=tool_choice_of(fields),
         )
     except msgspec.ValidationError as error:
         raise ClientError(f"generationConfig: {error}.", param="generationConfig") from None
+
+
+def tool_choice_of(fields: Fields) -> ToolChoice | None:
+    """`toolConfig.functionCallingConfig`."""
+    return _tool_choice(_calling(fields))
+
+
+def _calling(fields: Fields) -> dict[str, Any]:
+    if "toolConfig" not in fields:
+        return {}
+    tool_config = camel_keys(as_object(read(fields["toolConfig"], ANYTHING, "toolConfig")))
+    return camel_keys(as_object(tool_config.get("functionCallingConfig")))
 
 
 def _whole(value: Any) -> int | None:

@@ -13,11 +13,12 @@ from typing import Any
 from app.chat.model import Chat, Loss, Message, Text
 from app.wires.envelope import Envelope
 from app.wires.envelope import encode as to_json
-from app.wires.gemini_interactions.generation import generation_config, response_format
+from app.wires.gemini_interactions.generation import generation_config, response_format, tool_choice
 from app.wires.gemini_interactions.names import NAME, PATH
-from app.wires.gemini_interactions.options import Fields, tools_of
+from app.wires.gemini_interactions.options import Fields, config_of, tool_choice_of, tools_of
 from app.wires.gemini_interactions.steps import steps_of
 from app.wires.gemini_interactions.tools import tools
+from app.wires.unsaid import lost_marks
 from app.wires.wire import Outbound, Target
 
 NOT_SENT = frozenset(("foldline", "input", "previous_interaction_id", "continuation_token"))
@@ -51,7 +52,8 @@ def encode(chat: Chat, target: Target) -> Outbound:
         body["input"] = fields["input"]
     else:
         body |= _input(chat, losses)
-    return Outbound(PATH, to_json({name: value for name, value in body.items() if value is not None}), tuple(losses))
+    said = {name: value for name, value in body.items() if value is not None}
+    return Outbound(PATH, to_json(said), tuple(dict.fromkeys(losses)))
 
 
 def _changed(chat: Chat, envelope: Envelope, model: str, losses: list[Loss]) -> dict[str, Any]:
@@ -64,6 +66,10 @@ def _changed(chat: Chat, envelope: Envelope, model: str, losses: list[Loss]) -> 
         changed["system_instruction"] = _system(chat.system)
     if chat.tools != tools_of(fields):
         changed["tools"] = tools(chat, losses) or None
+    config = config_of(fields)
+    if chat.sampling.tool_choice != tool_choice_of(config.get("tool_choice")):
+        config["tool_choice"] = tool_choice(chat, losses)
+        changed["generation_config"] = {name: value for name, value in config.items() if value is not None}
     if chat.store is not None and _flag(fields, "store") != chat.store:
         changed["store"] = chat.store
     if chat.stream != bool(_flag(fields, "stream")):
@@ -82,7 +88,7 @@ def _flag(fields: Fields, name: str) -> bool | None:
 
 
 def _anew(chat: Chat, model: str) -> Outbound:
-    losses: list[Loss] = []
+    losses = list(lost_marks(chat))
     body: dict[str, Any] = {"model": model, "system_instruction": _system(chat.system), **_state(chat)}
     body |= _input(chat, losses)
     body["tools"] = tools(chat, losses) or None
@@ -90,7 +96,8 @@ def _anew(chat: Chat, model: str) -> Outbound:
     body["response_format"] = response_format(chat, model, losses)
     body |= _rest(chat, losses)
     body |= {"store": chat.store, "stream": True if chat.stream else None}
-    return Outbound(PATH, to_json({name: value for name, value in body.items() if value is not None}), tuple(losses))
+    said = {name: value for name, value in body.items() if value is not None}
+    return Outbound(PATH, to_json(said), tuple(dict.fromkeys(losses)))
 
 
 def _input(chat: Chat, losses: list[Loss]) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def generation_config(chat: Chat, model: str, losses: list[Loss]) -> dict[str, A
         "seed": s.seed,
         "stop_sequences": stop[:MOST_STOPS] or None,
         **_thinking(chat, model, losses),
-        "tool_choice": _tool_choice(chat, losses),
+        "tool_choice": tool_choice(chat, losses),
     }
     unknown = {"top_k": s.top_k, "presence_penalty": s.presence_penalty, "frequency_penalty": s.frequency_penalty}
     losses.extend(
@@ -82,7 +82,8 @@ def _level(effort: str, model: str) -> str:
     return effort if effort in ("low", "medium") else "high"
 
 
-def _tool_choice(chat: Chat, losses: list[Loss]) -> Any:
+def tool_choice(chat: Chat, losses: list[Loss]) -> Any:
+    """`generation_config.tool_choice`; None where the default holds."""
     if chat.sampling.parallel_tools is False:
         losses.append(Loss("parallel_tool_calls", "Gemini cannot be held to one call at a time."))
     choice = chat.sampling.tool_choice

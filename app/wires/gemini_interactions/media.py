@@ -6,7 +6,8 @@ from typing import Any
 
 from app.chat.model import Media
 from app.errors import ClientError
-from app.wires.gemini.decode import OWN_FILES, media_kind
+from app.wires.gemini.decode import media_kind
+from app.wires.gemini.names import OWN_FILES
 
 RESOLUTIONS = {"low": "low", "high": "high", "original": "ultra_high"}
 """A picture's detail → `resolution`; with `auto` the model chooses."""

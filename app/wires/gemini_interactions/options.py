@@ -27,16 +27,22 @@ LEVELS = frozenset(("minimal", "low", "medium", "high", "xhigh"))
 
 def tools_of(fields: Fields) -> tuple[Tool, ...]:
     """`tools`: functions as they are declared, hosted tools as they are."""
-    return _tool_list(bytes(fields["tools"])) if "tools" in fields else ()
+    return _tool_list(bytes(fields["tools"]), _validated(fields)) if "tools" in fields else ()
+
+
+def _validated(fields: Fields) -> bool:
+    """Whether the arguments of all functions are held to their schemas."""
+    choice = config_of(fields).get("tool_choice")
+    return "validated" in (choice, as_object(as_object(choice).get("allowed_tools")).get("mode"))
 
 
 @lru_cache(maxsize=64)
-def _tool_list(raw: bytes) -> tuple[Tool, ...]:
+def _tool_list(raw: bytes, validated: bool) -> tuple[Tool, ...]:
     """Tools are the same on every turn of an agent: read once."""
-    return tuple(_tool(tool, f"tools[{i}]") for i, tool in enumerate(read(raw, TOOL_LIST, "tools") or ()))
+    return tuple(_tool(tool, f"tools[{i}]", validated) for i, tool in enumerate(read(raw, TOOL_LIST, "tools") or ()))
 
 
-def _tool(tool: dict[str, Any], where: str) -> Tool:
+def _tool(tool: dict[str, Any], where: str, validated: bool) -> Tool:
     native = Native(NAME, tool)
     kind = as_text(tool.get("type"))
     if kind != "function":
@@ -44,7 +50,8 @@ def _tool(tool: dict[str, Any], where: str) -> Tool:
     name = as_text(tool.get("name"))
     if not name:
         raise ClientError(f"{where}.name is missing: name the function.", param=f"{where}.name")
-    return Tool(name, as_text(tool.get("description")), as_object(tool.get("parameters")), native=native)
+    strict = True if validated else None
+    return Tool(name, as_text(tool.get("description")), as_object(tool.get("parameters")), strict=strict, native=native)
 
 
 def config_of(fields: Fields) -> dict[str, Any]:
@@ -78,7 +85,7 @@ def sampling_of(config: Mapping[str, Any], response_format: Any) -> Sampling:
             seed=msgspec.convert(config.get("seed"), int | None),
             reasoning=_reasoning(config),
             output=_output(response_format),
-            tool_choice=_tool_choice(config.get("tool_choice")),
+            tool_choice=tool_choice_of(config.get("tool_choice")),
         )
     except msgspec.ValidationError as error:
         raise ClientError(f"generation_config: {error}.", param="generation_config") from None
@@ -118,7 +125,7 @@ def _output(said: Any) -> OutputFormat | None:
     return OutputFormat(schema=as_object(body.get("schema")) or None)
 
 
-def _tool_choice(choice: Any) -> ToolChoice | None:
+def tool_choice_of(choice: Any) -> ToolChoice | None:
     """`"auto"`, `"any"`, `"none"`, `"validated"`, or {"allowed_tools": {"mode", "tools"}}."""
     allowed = as_object(as_object(choice).get("allowed_tools"))
     mode = as_text(allowed.get("mode")) or as_text(choice) or ("auto" if allowed else "")

@@ -10,7 +10,8 @@ import msgspec
 from app.chat.model import Media, MediaKind, Native, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from app.errors import ClientError
 from app.wires.envelope import RAW_FIELDS, RAW_LIST, compact, read
-from app.wires.gemini.decode import OWN_FILES, media_kind, unwrapped
+from app.wires.gemini.decode import media_kind, unwrapped
+from app.wires.gemini.names import OWN_FILES
 from app.wires.gemini_interactions.names import CONTENTS, NAME, Steps
 
 Fields = Mapping[str, msgspec.Raw]

@@ -75,6 +75,9 @@ class WireMessage(msgspec.Struct):
 MESSAGE = msgspec.json.Decoder(WireMessage)
 MESSAGES = msgspec.json.Decoder(list[WireMessage])
 MODEL = msgspec.json.Decoder(str)
+SPEAKERS = "messages.name"
+"""In `Chat.rest`: some speaker has a name."""
+
 MODELED = frozenset(FIELDS) | {"model", "messages", "tools", "functions"}
 
 
@@ -101,7 +104,7 @@ def _whole(raw: bytes, mended: bool) -> Chat:
     start = next((i for i, message in enumerate(everything) if message.role != "system"), len(everything))
     system, messages = tuple(everything[:start]), tuple(everything[start:])
     head = head_of(raw, listed, slices[-1], "messages") if len(messages) > 1 and not mended else None
-    return _chat(Envelope(raw, fields, _model(fields), system, messages, mended, head, _no_tools(said)))
+    return _chat(Envelope(raw, fields, _model(fields), system, messages, mended, head, _no_tools(said)), _named(said))
 
 
 def _resumed(body: bytes, before: Chat | None) -> Chat | None:
@@ -119,7 +122,14 @@ def _resumed(body: bytes, before: Chat | None) -> Chat | None:
     except msgspec.DecodeError:  # reading it whole finds it again, and names its place
         return None
     plain = envelope.plain and _no_tools(said)
-    return _chat(Envelope(body, rest.fields, _model(rest.fields), envelope.system, messages, False, rest.head, plain))
+    named = bool(before and SPEAKERS in before.rest) or _named(said)
+    read_on = Envelope(body, rest.fields, _model(rest.fields), envelope.system, messages, False, rest.head, plain)
+    return _chat(read_on, named)
+
+
+def _named(said: Sequence[WireMessage]) -> bool:
+    """Whether a speaker has a name, which no other format has a place for."""
+    return any(message.name and message.role not in ("tool", "function") for message in said)
 
 
 def _no_tools(said: Sequence[WireMessage]) -> bool:
@@ -134,12 +144,14 @@ def _model(fields: Mapping[str, msgspec.Raw]) -> str:
     return read(fields["model"], MODEL, "model")
 
 
-def _chat(envelope: Envelope) -> Chat:
+def _chat(envelope: Envelope, named: bool) -> Chat:
     fields = envelope.fields
     said = sampling_fields(fields)
     rest = {name: value for name, value in fields.items() if name not in MODELED or unread(name, said)}
     if private := forbids_storing(fields):
         del rest["store"]
+    if named:
+        rest[SPEAKERS] = msgspec.Raw(b"true")
     return Chat(
         model=envelope.model,
         messages=envelope.messages,

@@ -11,16 +11,21 @@ from typing import Any
 
 import msgspec
 
-from app.chat.model import Chat, Loss, Media, Message, Native, Opaque, Part, Text, Thinking, Tool, ToolCall, ToolResult
+from app.chat.model import Chat, Loss, Media, Message, Native, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from app.errors import ClientError
-from app.wires import schema
 from app.wires.envelope import ANYTHING, Envelope, as_list, as_object
 from app.wires.envelope import encode as to_json
+from app.wires.openai_chat.generation import sampling, shared, tool_choice, tools
 from app.wires.openai_chat.names import LOOP_ONLY, NAME, TOOL_ERROR, legal
+from app.wires.openai_chat.options import sampling_fields, sampling_of, tools_of
 from app.wires.toolnames import short_id
+from app.wires.unsaid import lost_marks
 from app.wires.wire import Outbound, Target
 
 PATH = "/chat/completions"
+AT_OPENAI = frozenset((NAME, "openai_responses"))
+"""Formats whose file ids are OpenAI's."""
+
 SAY_JSON = "Answer with JSON."
 _STANDARD = str.maketrans("-_", "+/")
 OURS = frozenset(("foldline",))
@@ -39,24 +44,38 @@ def encode(chat: Chat, target: Target) -> Outbound:
     losses: list[Loss] = []
     kept = chat.messages is envelope.messages and chat.system is envelope.system
     if not kept or "messages" not in fields:  # read on from an earlier turn, an envelope has no slice of them all
-        fields["messages"] = list(_messages(chat, losses))
-    return Outbound(PATH, to_json(fields), tuple(losses))
+        fields["messages"] = list(_messages(chat, target, losses))
+        fields |= _changed_tools(chat, target, envelope, losses)
+    said = {name: value for name, value in fields.items() if value is not None}
+    return Outbound(PATH, to_json(said), tuple(dict.fromkeys(losses)))
+
+
+def _changed_tools(chat: Chat, target: Target, envelope: Envelope, losses: list[Loss]) -> dict[str, Any]:
+    """The tools, and the choice among them, where they are no longer the client's own; None for what must go."""
+    changed: dict[str, Any] = {}
+    if chat.tools != tools_of(envelope.fields):
+        changed |= {"tools": tools(chat.tools, target, losses) or None, "functions": None}
+    if chat.sampling.tool_choice != sampling_of(sampling_fields(envelope.fields)).tool_choice:
+        chosen = tool_choice(chat.sampling.tool_choice, chat.tools, target)
+        changed |= {"tool_choice": chosen, "function_call": None}
+    return changed
 
 
 def _anew(chat: Chat, target: Target) -> Outbound:
-    losses: list[Loss] = [Loss(name, "Chat Completions has no such field.") for name in chat.rest]
-    body: dict[str, Any] = {"model": target.model, "messages": list(_messages(chat, losses))}
+    losses = list(lost_marks(chat))
+    body: dict[str, Any] = {"model": target.model, "messages": list(_messages(chat, target, losses))}
     if _must_say_json(chat):
         body["messages"].insert(0, {"role": "system", "content": SAY_JSON})
         losses.append(
             Loss("response_format", "OpenAI's JSON mode wants the word in the prompt: a line was put before it.")
         )
-    body |= _sampling(chat, target, losses)
-    if tools := _tools(chat.tools, losses):
-        body["tools"] = tools
+    body |= sampling(chat, target, losses)
+    if listed := tools(chat.tools, target, losses):
+        body["tools"] = listed
+    body |= shared(chat, target, losses)
     if chat.stream:
         body |= {"stream": True, "stream_options": {"include_usage": True}}
-    return Outbound(PATH, to_json(body), tuple(losses))
+    return Outbound(PATH, to_json(body), tuple(dict.fromkeys(losses)))
 
 
 def _must_say_json(chat: Chat) -> bool:
@@ -69,13 +88,13 @@ def _must_say_json(chat: Chat) -> bool:
     return not any("json" in text.lower() for text in texts)
 
 
-def _messages(chat: Chat, losses: list[Loss]) -> Iterable[Any]:
+def _messages(chat: Chat, target: Target, losses: list[Loss]) -> Iterable[Any]:
     for message in (*chat.system, *chat.messages):
         if message.native and message.native.wire == NAME:
             yield message.native.body
         else:
             losses.extend(_left_out(message))
-            yield from _written(message)
+            yield from _written(message, target.own)
 
 
 def _left_out(message: Message) -> Iterable[Loss]:
@@ -87,10 +106,10 @@ def _left_out(message: Message) -> Iterable[Loss]:
             yield Loss("messages", f"Chat Completions has no place for the {part.kind} that the model made.")
 
 
-def _written(message: Message) -> Iterable[dict[str, Any]]:
+def _written(message: Message, own: bool) -> Iterable[dict[str, Any]]:
     """One neutral message as one or several of this format: each tool result is a message of its own, results first."""
     if message.role == "assistant":
-        if written := _assistant(message.parts):
+        if written := _assistant(message.parts, own):
             yield written
         return
     moved: list[Part] = []
@@ -102,9 +121,9 @@ def _written(message: Message) -> Iterable[dict[str, Any]]:
         yield {"role": message.role, "content": content}
 
 
-def _assistant(parts: tuple[Part, ...]) -> dict[str, Any] | None:
+def _assistant(parts: tuple[Part, ...], own: bool = True) -> dict[str, Any] | None:
     text = "".join(part.text for part in parts if isinstance(part, Text))
-    calls = [_call(part) for part in parts if isinstance(part, ToolCall)]
+    calls = [_call(part, own) for part in parts if isinstance(part, ToolCall)]
     if not text and not calls:
         return None
     written: dict[str, Any] = {"role": "assistant", "content": text or None}
@@ -113,7 +132,9 @@ def _assistant(parts: tuple[Part, ...]) -> dict[str, Any] | None:
     return written
 
 
-def _call(call: ToolCall) -> dict[str, Any]:
+def _call(call: ToolCall, own: bool) -> dict[str, Any]:
+    if call.kind == "custom" and not own:
+        call = ToolCall(call.id, call.name, to_json({"input": call.arguments}).decode())
     if call.kind == "custom":
         return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": call.arguments}}
     function = {"name": legal(call.name), "arguments": call.arguments or "{}"}
@@ -160,6 +181,8 @@ def _media(media: Media) -> dict[str, Any]:
         return {"type": "input_audio", "input_audio": {"data": data, "format": _audio_format(media.mime)}}
     if media.kind == "file" and media.data:
         return {"type": "file", "file": {"file_data": url, "filename": media.name or "file"}}
+    if media.kind == "file" and media.file_id and media.native and media.native.wire in AT_OPENAI:
+        return {"type": "file", "file": {"file_id": media.file_id}}
     raise ClientError(
         f"This model's provider takes no {media.kind} given by {'value' if media.data else 'address or provider id'}. "
         "Send images by value or https URL, audio and files by value."
@@ -176,83 +199,6 @@ def _standard(data: str) -> str:
 def _audio_format(mime: str) -> str:
     kind = mime.partition("/")[2].removeprefix("x-")
     return {"mpeg": "mp3", "wave": "wav"}.get(kind, kind)
-
-
-def _sampling(chat: Chat, target: Target, losses: list[Loss]) -> dict[str, Any]:
-    s = chat.sampling
-    limit = "max_completion_tokens" if target.own else "max_tokens"  # compatible servers often know only the older name
-    body: dict[str, Any] = {
-        limit: s.max_tokens,
-        "temperature": s.temperature,
-        "top_p": s.top_p,
-        "seed": s.seed,
-        "presence_penalty": s.presence_penalty,
-        "frequency_penalty": s.frequency_penalty,
-        "parallel_tool_calls": s.parallel_tools,
-        "stop": list(s.stop[:4]) or None,
-        "reasoning_effort": _effort(chat),
-        "tool_choice": _tool_choice(chat),
-        "response_format": _response_format(chat),
-        "top_k": None if target.own else s.top_k,
-    }
-    if s.top_k is not None and target.own:
-        losses.append(Loss("top_k", "OpenAI does not take top_k."))
-    if len(s.stop) > 4:
-        losses.append(Loss("stop", "Only the first 4 stop sequences are sent."))
-    if s.reasoning and s.reasoning.budget is not None and not s.reasoning.effort:
-        losses.append(Loss("reasoning", "The thinking budget in tokens is sent as the nearest effort."))
-    if s.candidates and s.candidates > 1:
-        raise ClientError("More than one candidate is not supported: ask for one.", param="candidateCount")
-    return {name: value for name, value in body.items() if value is not None}
-
-
-def _effort(chat: Chat) -> str | None:
-    reasoning = chat.sampling.reasoning
-    if reasoning is None:
-        return None
-    if reasoning.effort or reasoning.budget is None:
-        return reasoning.effort or None
-    budget = reasoning.budget
-    if budget < 0:
-        return None
-    return "none" if budget == 0 else "low" if budget < 4096 else "medium" if budget < 12288 else "high"
-
-
-def _tool_choice(chat: Chat) -> Any:
-    choice = chat.sampling.tool_choice
-    if choice is None or not chat.tools:
-        return None
-    if not choice.names:
-        return choice.mode
-    named = [{"type": "function", "function": {"name": legal(name)}} for name in choice.names]
-    if len(named) == 1 and choice.mode == "required":
-        return named[0]
-    return {"type": "allowed_tools", "allowed_tools": {"mode": choice.mode, "tools": named}}
-
-
-def _response_format(chat: Chat) -> dict[str, Any] | None:
-    output = chat.sampling.output
-    if output is None:
-        return None
-    if output.schema is None:
-        return {"type": "json_object"}
-    strict = output.strict if output.strict is not None else schema.for_openai_strict(output.schema)
-    body = {"name": output.name or "answer", "schema": output.schema, "strict": strict}
-    return {"type": "json_schema", "json_schema": body}
-
-
-def _tools(tools: tuple[Tool, ...], losses: list[Loss]) -> list[Any]:
-    written: list[Any] = []
-    for tool in tools:
-        if tool.native and tool.native.wire == NAME:
-            written.append(tool.native.body)
-        elif tool.kind == "hosted":
-            losses.append(Loss(f"tools.{tool.name}", "This tool runs only at its own provider."))
-        else:
-            function = {"name": legal(tool.name), "description": tool.description, "parameters": tool.schema}
-            said = {name: value for name, value in function.items() if value}  # no schema: a function without arguments
-            written.append({"type": "function", "function": said})
-    return written
 
 
 def restore(message: Message, sealed: bytes, in_loop: bool) -> Message:

@@ -43,6 +43,9 @@ LOOP_ONLY = ("reasoning_content", "reasoning")
 """Plain reasoning text goes back only inside the running tool loop: DeepSeek and Kimi demand it there and refuse it,
 or ask to leave it out, elsewhere. Signed and encrypted forms go back always."""
 
+REASONS = re.compile(r"(?:ft:)?(?:o\d|gpt-(?:[5-9]|\d\d)(?!.*-chat))")
+"""OpenAI's models that reason."""
+
 _LEGAL = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 

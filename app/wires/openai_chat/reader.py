@@ -6,6 +6,7 @@ an index. Does not tolerate a stream that ends without a finish reason: that is 
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import msgspec
@@ -24,7 +25,7 @@ from app.chat.events import (
 )
 from app.chat.model import Chat, Native, ToolCall
 from app.errors import UpstreamError
-from app.wires.envelope import as_object, as_text, encode
+from app.wires.envelope import ANYTHING, as_object, as_text, encode
 from app.wires.forgetful import Forgetful
 from app.wires.openai_chat.errors import stream_failure
 from app.wires.openai_chat.names import FINISH_IN, MESSAGE_EXTRAS, NAME, reverse
@@ -97,10 +98,11 @@ BODY = msgspec.json.Decoder(Body)
 class _Answer:
     """What one answer has said so far; shared by the streamed and the whole form."""
 
-    __slots__ = ("_calls", "_extras", "_finish", "_names", "_started", "_usage")
+    __slots__ = ("_calls", "_extras", "_finish", "_free", "_names", "_started", "_usage")
 
     def __init__(self, chat: Chat) -> None:
         self._names = reverse(chat)
+        self._free = {tool.name for tool in chat.tools if tool.kind == "custom"}
         self._started = False
         self._finish = ""
         self._usage: Usage | None = None
@@ -161,7 +163,9 @@ class _Answer:
                 piece.extra_content,
                 piece.provider_specific_fields,
             )
-            return [] if piece.custom is not None else [ToolCallDelta(index, piece.id or "", name, arguments, native)]
+            if piece.custom is not None or name in self._free:
+                return []
+            return [ToolCallDelta(index, piece.id or "", name, arguments, native)]
         if known.custom is not None:
             more = as_text((piece.custom or {}).get("input"))
             known.custom = {**known.custom, "input": as_text(known.custom.get("input")) + more}
@@ -169,7 +173,7 @@ class _Answer:
         function = known.function or Function()
         known.function = Function(function.name or name, (function.arguments or "") + arguments)
         known.extra_content = known.extra_content or piece.extra_content
-        return [ToolCallDelta(index, arguments=arguments, native=native)]
+        return [] if known.function.name in self._free else [ToolCallDelta(index, arguments=arguments, native=native)]
 
     def _unnumbered(self, position: int, piece: Call) -> int:
         for index, known in self._calls.items():
@@ -195,7 +199,8 @@ class _Answer:
         if not self._finish:
             return [Failed(UpstreamError("The provider's answer broke off before its end. Send the request again."))]
         events: list[Event] = [
-            ToolCalled(index, _tool_call(call)) for index, call in sorted(self._calls.items(), key=lambda item: item[0])
+            ToolCalled(index, _tool_call(call, self._free))
+            for index, call in sorted(self._calls.items(), key=lambda item: item[0])
         ]
         if self._usage:
             events.append(self._usage)
@@ -304,13 +309,24 @@ def _text(content: str | list[dict[str, Any]]) -> str:
     return "".join(str(part.get("text") or "") for part in content)
 
 
-def _tool_call(call: Call) -> ToolCall:
+def _tool_call(call: Call, free: AbstractSet[str]) -> ToolCall:
+    """The whole call. One that a function stood in for (`free`) has its text inside the function's arguments."""
     if call.custom is not None:
         return ToolCall(
             call.id or "", str(call.custom.get("name") or ""), str(call.custom.get("input") or ""), kind="custom"
         )
     function = call.function or Function()
+    if function.name in free:
+        return ToolCall(call.id or "", function.name or "", _free_text(function.arguments or ""), kind="custom")
     return ToolCall(call.id or "", function.name or "", function.arguments or "")
+
+
+def _free_text(arguments: str) -> str:
+    try:
+        given = as_object(ANYTHING.decode(arguments)).get("input")
+    except (msgspec.DecodeError, RecursionError):
+        given = None
+    return given if isinstance(given, str) else arguments
 
 
 def _call_extras(call: Call) -> dict[str, Any] | None:

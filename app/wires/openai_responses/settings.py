@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import msgspec
@@ -11,6 +10,7 @@ from app.chat.model import Chat, Loss, OutputFormat, Reasoning, Tool, ToolChoice
 from app.errors import ClientError
 from app.wires import schema
 from app.wires.envelope import ANYTHING, as_object, as_text
+from app.wires.openai_chat.names import REASONS
 from app.wires.openai_responses.names import NAME, legal
 from app.wires.wire import Target
 
@@ -24,9 +24,6 @@ SAME = frozenset(
     )
 )
 """Root fields that Chat Completions has too, with the same meaning."""
-
-_REASONS = re.compile(r"(?:ft:)?(?:o\d|gpt-(?:[5-9]|\d\d)(?!.*-chat))")
-"""OpenAI's models that reason."""
 
 NO_ARGUMENTS: dict[str, Any] = {"type": "object", "properties": {}}
 
@@ -66,7 +63,7 @@ def _chance(chat: Chat, target: Target, losses: list[Loss]) -> dict[str, Any]:
     s = chat.sampling
     said = {name: value for name, value in (("temperature", s.temperature), ("top_p", s.top_p)) if value is not None}
     awake = s.reasoning is None or s.reasoning.effort != "none"
-    if not (target.own and awake and _REASONS.match(target.model)):
+    if not (target.own and awake and REASONS.match(target.model)):
         return said
     refused = [name for name, value in said.items() if value != 1]
     losses.extend(Loss(name, f"{target.model} takes no {name} while it reasons.") for name in refused)
