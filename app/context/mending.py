@@ -6,6 +6,7 @@ and its results. Mended before every turn, and said in the plan:
 - a call without a result gets one that says it was interrupted;
 - a result that comes late is moved up to its call;
 - a result without a call becomes words of the user;
+- a result that is said again behind itself is sent once (Gemini CLI does so in every chat that it resumes);
 - an assistant message between calls and their results becomes part of the message that calls.
 """
 
@@ -41,13 +42,14 @@ def mend(draft: Draft, known: Known, policy: Policy) -> Draft:
 
 
 class _Mender:
-    """Walks the messages once. `open` holds the calls of the step that still want a result."""
+    """Walks the messages once. `open` holds the calls of the step that still want a result, `taken` those that came."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self.losses: list[Loss] = []
         self._messages = list(messages)
         self._out: list[Message] = []
         self._open: list[ToolCall] = []
+        self._taken: list[ToolResult] = []
         self._orphans: list[Part] = []
         self._moved: set[tuple[int, int]] = set()
 
@@ -88,7 +90,7 @@ class _Mender:
                 kept.append(part)
             else:
                 changed = True
-                self._orphan(index, part)
+                self._drop(index, part)
         words = any(not isinstance(part, ToolResult) for part in kept)
         if words or not message.parts:
             self._settle(index + 1)
@@ -100,8 +102,16 @@ class _Mender:
         for position, call in enumerate(self._open):
             if _belongs(call, result):
                 del self._open[position]
+                self._taken.append(result)
                 return True
         return False
+
+    def _drop(self, index: int, result: ToolResult) -> None:
+        """A result that nobody wants: it was heard already, or becomes words."""
+        if any(_same(result, other) for other in self._taken):
+            self.losses.append(Loss(f"messages[{index}]", "A tool result that was said twice was sent once."))
+        else:
+            self._orphan(index, result)
 
     def _orphan(self, index: int, result: ToolResult) -> None:
         name = f" of {result.name}" if result.name else ""
@@ -125,7 +135,7 @@ class _Mender:
                     Loss(f"messages[{index}]", f"The result of {call.name} came late: it was moved up to its call.")
                 )
             self._out.append(Message("user", (result,)))
-        self._open = []
+        self._open, self._taken = [], []
         if self._orphans:
             self._out.append(Message("user", tuple(self._orphans)))
             self._orphans = []
@@ -149,3 +159,10 @@ def _belongs(call: ToolCall, result: ToolResult) -> bool:
     if call.id and result.call_id:
         return call.id == result.call_id
     return not result.name or call.name == result.name
+
+
+def _same(one: ToolResult, other: ToolResult) -> bool:
+    """Whether the second says what the first says, of the same call."""
+    if not one.call_id or (one.call_id, one.is_error) != (other.call_id, other.is_error):
+        return False
+    return msgspec.structs.replace(one, native=None) == msgspec.structs.replace(other, native=None)

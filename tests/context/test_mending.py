@@ -73,7 +73,7 @@ def _mended(chat: Chat) -> Draft:
         pytest.param("u +x u =x a", "u +x =x u a", 1, id="a result that comes late"),
         pytest.param("u +x u a u =x", "u +x =x u a u", 1, id="a result that comes very late"),
         pytest.param("u =x a", "u u a", 1, id="a result without a call"),
-        pytest.param("u +x =x =x u", "u +x =x u u", 1, id="a result said twice"),
+        pytest.param("u +x =x =x u", "u +x =x u u", 1, id="a second result of the same call that says something else"),
         pytest.param("u +x =x a u +x =x", "u +x =x a u +x =x", 0, id="an id used again in a later turn"),
         pytest.param("u +x u +x =x", "u +x =x! u +x =x", 1, id="a late result belongs to the nearest call of its id"),
         pytest.param("u +x =x,z u", "u +x =x u u", 1, id="an orphan among results"),
@@ -125,6 +125,15 @@ def test_words_are_never_lost() -> None:
         "and a question",
         "[Result of f, whose call is no longer in this conversation]\n42",
     ]
+
+
+def test_a_result_that_a_client_says_twice_is_sent_once() -> None:
+    chat = _chat("u +x,y =x,y a u")
+    (result, other), behind = chat.messages[2].parts, chat.messages[3:]
+    doubled = chat.messages[2].edited((result, result, other, result))
+    draft = _mended(Chat("m", (*chat.messages[:2], doubled, *behind)))
+    assert draft.chat.messages == chat.messages
+    assert {loss.reason for loss in draft.losses} == {"A tool result that was said twice was sent once."}
 
 
 def test_a_made_up_result_says_that_it_is_one() -> None:
