@@ -57,6 +57,26 @@ async def test_a_question_gets_its_answer_in_both_formats(
     assert "".join(part["text"] for part in parts) == spoken
 
 
+async def test_what_an_agent_adds_around_the_users_words_is_not_what_was_asked(http: httpx2.AsyncClient) -> None:
+    today = "<system-reminder>\nIt is 2026-11-30. The weather matters.\n</system-reminder>\n"
+    asked = f"{today}My name is Ada."
+    assert "I heard: My name is Ada." in (await _openai(http, [asked]))["choices"][0]["message"]["content"]
+    assert "Your name is Ada." in str(await _gemini(http, [asked, "ok", f"What is my name?\n{today}"]))
+
+
+async def test_a_tool_loop_goes_on_where_an_agent_adds_a_reminder_behind_the_result(http: httpx2.AsyncClient) -> None:
+    call = {"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "call get_weather with {}"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "call_1", "content": "12 degrees"},
+        {"role": "user", "content": "<system-reminder>Be short.</system-reminder>"},
+    ]
+    tools = [{"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}]
+    answer = await http.post("/v1/chat/completions", json={"model": "lab", "messages": messages, "tools": tools})
+    assert answer.json()["choices"][0]["message"]["content"] == "get_weather says: 12 degrees"
+
+
 async def test_the_same_request_gets_the_same_bytes(http: httpx2.AsyncClient) -> None:
     body = {"model": "lab", "messages": [{"role": "user", "content": "hello"}], "stream": True}
     answers = [(await http.post("/v1/chat/completions", json=body)).content for _ in range(2)]

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from app.simulator.shapes import Json
 
 Role: TypeAlias = Literal["system", "user", "model", "tool"]
+
+_SURROUNDINGS = re.compile(
+    r"<(system-reminder|environment_context|session_context|user_instructions)>.*?</\1>\s*", re.DOTALL
+)
+"""What agents put beside the user's words, in the user's name: dates, folders, rules. Nobody asked that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +71,21 @@ class Talk:
     @property
     def asked(self) -> str:
         """The last text that the user wrote; empty if there is none."""
-        return next((one.text for one in reversed(self.said) if one.role == "user" and one.text.strip()), "")
+        return next((words for one in reversed(self.said) if (words := _words(one))), "")
 
     @property
     def turn(self) -> tuple[Utterance, ...]:
         """What was said after the user's last text: the steps of the running tool loop."""
-        last = max((at for at, one in enumerate(self.said) if one.role == "user" and one.text.strip()), default=-1)
+        last = max((at for at, one in enumerate(self.said) if _words(one)), default=-1)
         return self.said[last + 1 :]
+
+
+def _words(one: Utterance) -> str:
+    """What the user really wrote; empty for what others say, and for surroundings alone."""
+    if one.role != "user":
+        return ""
+    words = _SURROUNDINGS.sub("", one.text) if "<" in one.text else one.text
+    return words if words.strip() else ""
 
 
 @dataclass(frozen=True, slots=True)
