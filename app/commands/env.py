@@ -44,9 +44,6 @@ def _key(name: str, settings: Settings, kind: str) -> str:
     return f"# {name} stays your own key: it is passed on to the provider."
 
 
-NOT_YET = "# Not in this release: {0} speaks {1}, which is not served yet."
-
-
 def _openai(url: str, settings: Settings) -> list[str]:
     return [f"export OPENAI_BASE_URL={url}/v1", _key("OPENAI_API_KEY", settings, "openai")]
 
@@ -65,25 +62,16 @@ def _gemini_cli(url: str, settings: Settings) -> list[str]:
 
 
 def _anthropic(url: str, settings: Settings) -> list[str]:
-    return [
-        NOT_YET.format("the Anthropic SDK", "Anthropic Messages"),
-        f"export ANTHROPIC_BASE_URL={url}",
-        _key("ANTHROPIC_API_KEY", settings, "anthropic"),
-    ]
+    return [f"export ANTHROPIC_BASE_URL={url}", _key("ANTHROPIC_API_KEY", settings, "anthropic")]
 
 
 def _claude_code(url: str, settings: Settings) -> list[str]:
-    return [
-        NOT_YET.format("Claude Code", "Anthropic Messages"),
-        f"export ANTHROPIC_BASE_URL={url}",
-        _key("ANTHROPIC_AUTH_TOKEN", settings, "anthropic"),
-    ]
+    return [f"export ANTHROPIC_BASE_URL={url}", _key("ANTHROPIC_AUTH_TOKEN", settings, "anthropic")]
 
 
 def _codex(url: str, settings: Settings) -> list[str]:
     return [
         "# ~/.codex/config.toml (Codex does not read OPENAI_BASE_URL)",
-        NOT_YET.format("Codex", "OpenAI Responses"),
         'model_provider = "foldline"',
         "",
         "[model_providers.foldline]",

@@ -83,6 +83,12 @@ def test_env_prints_what_a_shell_can_evaluate(
     assert "=http://127.0.0.1:4321" in done.stdout
 
 
+@pytest.mark.parametrize("client", CLIENTS)
+def test_env_calls_no_client_unserved(capsys: pytest.CaptureFixture[str], client: str) -> None:
+    assert main(["env", "--client", client]) == 0
+    assert "not served" not in capsys.readouterr().out
+
+
 def test_env_prints_codexs_own_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["env", "--client", "codex"]) == 0
     settings = tomllib.loads(capsys.readouterr().out)
