@@ -52,16 +52,15 @@ def _answer(api: Api, identity: str, text: str = "", call: str = "") -> Json:
 
 @BOTH
 @FORMATS
-@pytest.mark.parametrize("streams", [False, True])
 async def test_a_continued_turn_has_its_rules_tools_and_settings_and_nothing_of_the_history(
-    front: StartFront, provider: Provider, api: Api, wire: Wire, streams: bool
+    front: StartFront, provider: Provider, api: Api, wire: Wire
 ) -> None:
     provider.script.load([_answer(api, "x_A", "No fog."), _answer(api, "x_B", "Force four.")])
     async with front() as proxy:
         talk = proxy.talk(
             api,
             wire,
-            streams=streams,
+            streams=wire == "openai",
             system="Answer like a harbour pilot. RULE-H",
             tools={"lookup": LOOKUP},
             most=700,

@@ -71,7 +71,12 @@ WORDINGS: dict[Api, dict[str, Refusal]] = {
         "as a failed response": _event("response.failed", {"type": "response.failed", "response": FAILED}),
     },
 }
-EACH = [(api, name) for api, wordings in WORDINGS.items() for name in wordings]
+EACH = [
+    (api, name, "stream" in name or at % 2 == 1)
+    for api, wordings in WORDINGS.items()
+    for at, name in enumerate(wordings)
+]
+"""Each wording, whole or streamed in turn; errors inside a stream only streamed."""
 
 
 async def _recovers(talk: Talk, provider: Provider, dead: str) -> Said:
@@ -97,8 +102,7 @@ async def _never_again(talk: Talk, provider: Provider, dead: str) -> None:
     assert len(provider.calls) == before + 2
 
 
-@pytest.mark.parametrize("streams", [False, True])
-@pytest.mark.parametrize(("api", "wording"), EACH)
+@pytest.mark.parametrize(("api", "wording", "streams"), EACH)
 async def test_whatever_the_words_the_chat_is_sent_whole_once_and_goes_on_in_a_new_chain(
     front: StartFront, provider: Provider, api: Api, wording: str, streams: bool
 ) -> None:
