@@ -32,13 +32,24 @@ class Found(msgspec.Struct, frozen=True):
     session: Session
     told: Told
 
+    @property
+    def deleted(self) -> bool:
+        """It is only history by now."""
+        return not self.told.resource
+
 
 async def found(engine: Engine, wire: str, tenant: str, said: str) -> Found | None:
-    """The answer that a client of this format knows by this id; None if there is none, or it was deleted."""
+    """The answer that a client of this format knows by this id, `deleted` or not; None if it is none of ours."""
     place = await engine.store.threads.find(tenant, said)
-    if place is None or place[1].wire != wire or not place[1].resource:
-        return None
-    return Found(*place)
+    return Found(*place) if place is not None and place[1].wire == wire else None
+
+
+def provider(engine: Engine, wire: str) -> Upstream | None:
+    """Who may keep answers of this format that are none of ours. Only a provider that is asked with the client's own
+    key: behind one of ours the answer could be another tenant's."""
+    spoken = (upstream.speaking(wire) for upstream in engine.routes.reached)
+    own = (upstream for upstream in spoken if upstream.wire.name == wire and upstream.keeps and not upstream.keyed)
+    return next(own, None)
 
 
 async def asked(engine: Engine, answer: Found) -> list[Place]:

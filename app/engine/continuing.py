@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from app.chat.events import Event, Finished, Started, TextDelta, ThinkingDelta, ToolCalled, Usage
-from app.chat.model import Chat
+from app.chat.model import Chat, Message, Native
 from app.engine.relay import Relay
 from app.state.keys import Session
 from app.state.threads import Told, session_in
@@ -110,10 +110,7 @@ def told(wire: Wire, thread: Thread, session: Session, chat: Chat, relay: Relay,
         resource = threads.passed(bytes(finished.native.body), relay.sealed, reply)
         identity = reply.id
     else:
-        writer = wire.writer(chat, stamp, False)
-        for event in events_of(relay):
-            writer.write(event)
-        resource, identity = writer.close(), threads.prefix + stamp.id
+        resource, identity = threads.written(chat, stamp, events_of(relay)), threads.prefix + stamp.id
     before, said = thread.before, [threads.said(thread.asked)]
     if thread.history and (thread.session != session or len(before) >= MOST_BEFORE):
         before, said = (), [*thread.history, *said]
@@ -137,7 +134,7 @@ def events_of(relay: Relay) -> list[Event]:
     reply = relay.reply
     events: list[Event] = [Started(reply.id, reply.model)]
     if reply.thinking:
-        events.append(ThinkingDelta(reply.thinking))
+        events.append(ThinkingDelta(reply.thinking, Native(relay.sent.candidate.upstream.wire.name, b"")))
     if reply.text:
         events.append(TextDelta(reply.text))
     events += [ToolCalled(index, call) for index, call in enumerate(reply.calls)]

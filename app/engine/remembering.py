@@ -10,7 +10,10 @@ from app.chat.address import Chain, setup
 from app.context.known import Checkpoint
 from app.engine.continuing import told
 from app.engine.relay import Relay
+from app.errors import StateError
+from app.state.keys import Session
 from app.state.link import Command
+from app.state.threads import Told, session_in
 from app.wires.threads import THREADS
 
 if TYPE_CHECKING:
@@ -28,13 +31,15 @@ async def remember(turn: Turn, relay: Relay, chain: Chain) -> str:
         return ""
     paused = finished.reason == "paused" or bool(turn.chat.resume)
     checkpoints = [] if paused else [_checkpoint(turn, relay, chain), *_lost(turn)]
-    more = await _told(turn, relay)
-    if not checkpoints and not more:
+    kept = _told(turn, relay)
+    if not checkpoints and kept is None:
         return ""
     candidate = relay.sent.candidate
     info = {"model": candidate.model, "upstream": candidate.upstream.name}
     store = turn.engine.store
-    return await store.remember(turn.session, checkpoints, turn_id=turn.id, turn=turn.record(), info=info, more=more)
+    more = _writes(turn, kept) if kept else ()
+    skipped = await store.remember(turn.session, checkpoints, turn_id=turn.id, turn=turn.record(), info=info, more=more)
+    return skipped if kept is None else await _keep(turn, relay, kept, skipped)
 
 
 def _checkpoint(turn: Turn, relay: Relay, chain: Chain) -> Checkpoint:
@@ -71,23 +76,37 @@ def _lost(turn: Turn) -> list[Checkpoint]:
     return [replace(checkpoint, handle="", expires=0) for checkpoint in held if checkpoint.handle in lost]
 
 
-async def _told(turn: Turn, relay: Relay) -> list[Command]:
-    """What keeps the answer under its id, for a client that may go on from that alone. Raises StateError where the
-    store is away, as it has no other copy."""
+def _told(turn: Turn, relay: Relay) -> Told | None:
+    """The answer by its id, for a client that may go on from that alone; None where it may not."""
     wire, thread, chat = turn.request.wire, turn.thread, turn.chat
     if wire.name not in THREADS or thread is None or chat.store is False:
-        return []
+        return None
     kept = told(wire, thread, turn.session, chat, relay, turn.stamp())
-    if not kept.id:
-        return []
-    threads = turn.engine.store.threads
-    if relay.passing:
-        await threads.point(turn.session, kept.id)
-    if not chat.conversation:
-        return threads.writes(turn.session, [kept])
-    head = chat.conversation, kept.id
-    if thread.session in (None, turn.session):
-        return threads.writes(turn.session, [kept], head)
-    await threads.keep(turn.session, [kept])  # a conversation's end is noted where its id leads, behind the answer
-    await threads.keep(thread.session, [], head)
-    return []
+    return kept if kept.id else None
+
+
+def _home(turn: Turn) -> Session | None:
+    """Where the conversation is kept that the answer is added to: its id says so."""
+    return session_in(turn.session.tenant, turn.chat.conversation)
+
+
+def _writes(turn: Turn, kept: Told) -> list[Command]:
+    """The answer, and with it the end of a conversation that is kept in the same place."""
+    head = (turn.chat.conversation, kept.id) if _home(turn) == turn.session else None
+    return turn.engine.store.threads.writes(turn.session, [kept], head)
+
+
+async def _keep(turn: Turn, relay: Relay, kept: Told, skipped: str) -> str:
+    """What the turn's own step could not keep of such an answer: it has no other copy, so a step that was skipped is
+    tried once more. Why the answer cannot be gone on from, or an empty string: it is given all the same."""
+    threads, home = turn.engine.store.threads, _home(turn)
+    try:
+        if skipped:
+            await threads.write(_writes(turn, kept))
+        if relay.passing:
+            await threads.point(turn.session, kept.id)
+        if home not in (None, turn.session):
+            await threads.write(threads.writes(home, [], (turn.chat.conversation, kept.id)))
+    except StateError as error:
+        return skipped or error.message
+    return skipped

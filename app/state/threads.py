@@ -99,7 +99,11 @@ class Threads:
 
     async def keep(self, session: Session, told: Sequence[Told], head: tuple[str, str] | None = None) -> None:
         """Keep them now."""
-        if commands := self.writes(session, told, head):
+        await self.write(self.writes(session, told, head))
+
+    async def write(self, commands: Sequence[Command]) -> None:
+        """Do what `writes` gave."""
+        if commands:
             await self._ask(*commands)
 
     async def point(self, session: Session, said: str) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from app.engine import answers
 from app.engine.answers import Found
+from app.upstreams.asking import ask
+from app.upstreams.headers import returned
+from app.upstreams.upstream import Upstream
 from app.web.answers_counting import compacted, counted
-from app.web.answers_desk import STREAM, Answering, Asked, answering, given, refused
+from app.web.answers_desk import JSON, STREAM, Answering, Asked, answering, given, refused
 from app.web.chat import GEMINI_BASES, OPENAI_BASES
 from app.web.exchange import Door
 from app.wires.gemini_interactions import GEMINI_INTERACTIONS
@@ -22,15 +25,15 @@ from app.wires.threads.responses_items import page, shown
 def routes(door: Door) -> Iterable[Route]:
     """The routes. What is asked for by GET is there for HEAD as well."""
     kept = {
-        ("", "GET"): retrieved,
-        ("", "DELETE"): deleted,
-        ("/cancel", "POST"): cancelled,
+        ("", "GET"): _kept(retrieved),
+        ("", "DELETE"): _kept(deleted),
+        ("/cancel", "POST"): _kept(cancelled, "/cancel"),
     }
     for base in OPENAI_BASES:
         path = f"{base}/responses"
         yield _route(door, f"{path}/input_tokens", "POST", counted)
         yield _route(door, f"{path}/compact", "POST", compacted)
-        yield _route(door, f"{path}/{{id}}/input_items", "GET", input_items)
+        yield _route(door, f"{path}/{{id}}/input_items", "GET", _kept(input_items, "/input_items"))
         for (tail, method), answer in kept.items():
             yield _route(door, f"{path}/{{id}}{tail}", method, answer)
     for base in GEMINI_BASES:
@@ -43,45 +46,50 @@ def _route(door: Door, path: str, method: str, answer: Answering) -> Route:
     return Route(path, answering(door, OPENAI_RESPONSES, answer), methods=[method])
 
 
-async def retrieved(asked: Asked) -> Response:
+def _kept(answer: Callable[[Asked, Found], Awaitable[Response]], tail: str = "") -> Answering:
+    """An endpoint for the answer that the path names. `tail` is what stands behind its id: a provider may be asked for
+    what is none of ours."""
+
+    async def respond(asked: Asked) -> Response:
+        name, identity = asked.wire.name, asked.named("id")
+        found = await answers.found(asked.engine, name, asked.tenant, identity)
+        if found is not None and not found.deleted:
+            return await answer(asked, found)
+        provider = answers.provider(asked.engine, name) if found is None and asked.credential.secret else None
+        return await passed(asked, provider, tail) if provider else refused(THREADS[name].lost(identity))
+
+    return respond
+
+
+async def retrieved(asked: Asked, found: Found) -> Response:
     """GET: the answer, or its events once more."""
-    found = await _found(asked)
-    if found is None:
-        return _lost(asked)
     threads, resource = THREADS[asked.wire.name], found.told.resource
     if asked.query.get("stream", "").lower() == "true":
         return Response(threads.replayed(resource, asked.query), media_type=STREAM)
     return given(threads.shown(resource, found.told.said, asked.query))
 
 
-async def deleted(asked: Asked) -> Response:
+async def deleted(asked: Asked, found: Found) -> Response:
     """DELETE: the answer is not found by its id any more."""
-    found = await _found(asked)
-    if found is None:
-        return _lost(asked)
     await answers.delete(asked.engine, found, asked.credential)
     return given(THREADS[asked.wire.name].deleted(found.told.id))
 
 
-async def cancelled(asked: Asked) -> Response:
+async def cancelled(asked: Asked, found: Found) -> Response:
     """POST …/cancel: what is kept is complete."""
-    if await _found(asked) is None:
-        return _lost(asked)
     raise THREADS[asked.wire.name].uncancelled()
 
 
-async def input_items(asked: Asked) -> Response:
+async def input_items(asked: Asked, found: Found) -> Response:
     """GET …/input_items: what the answer was given, its thread included, newest first unless told otherwise."""
-    found = await _found(asked)
-    if found is None:
-        return _lost(asked)
     places = await answers.asked(asked.engine, found)
     return given(page([shown(raw, told.id, place) for told, place, raw in places], asked.query))
 
 
-async def _found(asked: Asked) -> Found | None:
-    return await answers.found(asked.engine, asked.wire.name, asked.tenant, asked.named("id"))
-
-
-def _lost(asked: Asked) -> Response:
-    return refused(THREADS[asked.wire.name].lost(asked.named("id")))
+async def passed(asked: Asked, provider: Upstream, tail: str) -> Response:
+    """What the provider says of an id that is none of ours: it was made there, or is still being answered."""
+    query = {name: value for name, value in asked.query.items() if name != "key"}
+    kept = await ask(provider, asked.method, (asked.named("id"), tail), query, asked.credential)
+    headers = returned(kept.headers, True)
+    kind = kept.headers.get("content-type", JSON)
+    return StreamingResponse(kept.chunks(), kept.status, headers, media_type=kind)

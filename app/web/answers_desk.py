@@ -44,6 +44,11 @@ class Asked:
         """The query's parameters."""
         return self._request.query_params
 
+    @property
+    def method(self) -> str:
+        """GET, POST, DELETE or HEAD."""
+        return self._request.method
+
     def named(self, what: str) -> str:
         """What the path names."""
         return self._request.path_params[what]

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from app.chat.events import Event
 from app.chat.model import Chat, Message
 from app.chat.reply import Reply
 from app.errors import ClientError
@@ -16,8 +17,8 @@ from app.wires.gemini_interactions import GEMINI_INTERACTIONS
 from app.wires.gemini_interactions.names import NAME, Steps
 from app.wires.gemini_interactions.steps import steps_of
 from app.wires.threads.interactions_replay import replayed
-from app.wires.threads.thread import joined, list_of
-from app.wires.wire import Inbound, Problem
+from app.wires.threads.thread import joined, list_of, written
+from app.wires.wire import Inbound, Problem, Stamp
 
 UNKNOWN = "Requested entity was not found."
 NAMES_EARLIER = ("previous_interaction_id",)
@@ -44,6 +45,10 @@ class InteractionThreads:
         if "steps" not in inner:
             inner["steps"] = msgspec.Raw(sealed or _words(reply))
         return encode(inner)
+
+    def written(self, chat: Chat, stamp: Stamp, events: Sequence[Event]) -> bytes:
+        """The interaction: a stream's end has no steps, so it is written in one piece."""
+        return written(GEMINI_INTERACTIONS.writer(chat, stamp, False), events)
 
     def whole(self, body: bytes, history: Sequence[bytes]) -> bytes:
         """The body with the earlier steps before its own, and without the id."""

@@ -7,15 +7,16 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from app.chat.events import Event
 from app.chat.model import Chat
 from app.chat.reply import Reply
 from app.errors import ClientError
 from app.wires.envelope import RAW_FIELDS, encode, open_body
-from app.wires.openai_responses import confined
+from app.wires.openai_responses import OPENAI_RESPONSES, confined
 from app.wires.openai_responses.names import NAME
 from app.wires.threads.responses_replay import replayed
-from app.wires.threads.thread import joined, list_of
-from app.wires.wire import Problem
+from app.wires.threads.thread import joined, list_of, written
+from app.wires.wire import Problem, Stamp
 
 NAMES_EARLIER = ("previous_response_id", "conversation")
 
@@ -45,6 +46,13 @@ class ResponseThreads:
             inner["output"] = msgspec.Raw(sealed or _words(reply))
             return encode(inner)
         return resource
+
+    def written(self, chat: Chat, stamp: Stamp, events: Sequence[Event]) -> bytes:
+        """The response. The items of a stream have ids of their own, so it is read off the end of one."""
+        said = written(OPENAI_RESPONSES.writer(chat, stamp, chat.stream), events)
+        if not chat.stream:
+            return said
+        return bytes(RAW_FIELDS.decode(said.rstrip().rpartition(b"\ndata: ")[2])["response"])
 
     def whole(self, body: bytes, history: Sequence[bytes]) -> bytes:
         """The body with the earlier items before its own, and without the id."""

@@ -7,11 +7,12 @@ from typing import Protocol
 
 import msgspec
 
+from app.chat.events import Event
 from app.chat.model import Chat
 from app.chat.reply import Reply
 from app.errors import ClientError
 from app.wires.envelope import RAW_LIST
-from app.wires.wire import Problem
+from app.wires.wire import Problem, Stamp, Writer
 
 
 class Threads(Protocol):
@@ -35,6 +36,10 @@ class Threads(Protocol):
             end: the body, or the event that ended the stream.
             sealed: its items, if they held more than words. reply: what was said.
         """
+        ...
+
+    def written(self, chat: Chat, stamp: Stamp, events: Sequence[Event]) -> bytes:
+        """The resource of an answer that we wrote ourselves to `chat`, as the client got it."""
         ...
 
     def whole(self, body: bytes, history: Sequence[bytes]) -> bytes:
@@ -87,3 +92,8 @@ def items_of(listed: bytes) -> list[msgspec.Raw]:
         return RAW_LIST.decode(listed)
     except msgspec.DecodeError:
         return []
+
+
+def written(writer: Writer, events: Iterable[Event]) -> bytes:
+    """All that a writer says of these events."""
+    return b"".join(map(writer.write, events)) + writer.close()
