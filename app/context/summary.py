@@ -72,14 +72,14 @@ def _need(sight: Sight, now: Fold | None, tokens: int) -> Need | None:
     above = tokens > budget.at
     base = sight.base(len(sight.messages))
     found = sight.cuts(sight.line(base))
+    newest = sight.exchange(found)
     if dropping and not above:
         line = sight.line(now)
         line = 0 if sight.refused(line) else line
     else:
-        line = _line(sight, base, found, _target(budget.at, budget.to, tokens))
+        line = _line(sight, base, found, _target(budget.at, budget.to, tokens, newest))
     if not line:
         return None
-    newest = sight.exchange(found)
     if sight.scale.window and sight.fixed + newest > sight.scale.window * CERTAIN:
         return None  # whatever is folded, this cannot be sent
     early = tokens - newest
@@ -92,9 +92,11 @@ def _too_large(sight: Sight, tokens: int) -> bool:
     return sight.known.overflowed or bool(sight.budget.window and tokens > sight.budget.window)
 
 
-def _target(at: int, to: int, tokens: int) -> int:
-    """Tokens to fold down to. A summary made ahead leaves room for what is said until it is used."""
-    return to if tokens >= at else max(to - (at - tokens), to // 2)
+def _target(at: int, to: int, tokens: int, newest: int) -> int:
+    """Tokens to fold down to. A summary made ahead leaves room for what is said until it is used: up to the budget, and
+    half an exchange beyond, as that is how far the turn goes past it."""
+    beyond = min(newest, (at - to) // 4) // 2
+    return to if tokens >= at else max(to - (at - tokens) - beyond, to // 2)
 
 
 def _line(sight: Sight, base: Fold | None, found: Cuts, target: int) -> int:

@@ -31,7 +31,7 @@ from app.context.folds import Check, Fold, fold_address
 from app.context.known import Checkpoint
 from app.context.pinned import drifted
 from app.context.plan import Need
-from app.context.retention import LIGHT, carried, verdict
+from app.context.retention import LIGHT, Fact, carried, verdict
 from app.engine.planning import Planned, asked_for
 from app.engine.routing import Candidate
 from app.engine.sending import Sender
@@ -57,10 +57,13 @@ LONGEST = 60.0
 FIRST_PAUSE, LONGEST_PAUSE = 30.0, 3600.0
 """Seconds that a failing summariser is left alone in a session; doubled with every failure."""
 
-USELESS = 2
+USELESS = 1
 """Second questions in a row that brought a model nowhere; from then on only every RETRIED-th is asked."""
 
-RETRIED = 8
+RETRIED = 24
+
+SPARED = 24
+"""Second questions in a row that are spared where half of the list of facts holds all that is missing."""
 
 MOST_CRITICAL = 240
 """Critical tokens that one summary is held to, the weightiest: more would not fit beside each other."""
@@ -112,6 +115,7 @@ class Summaries:
         self._running: dict[tuple[Session, bytes], asyncio.Task[Found]] = {}
         self._failures: OrderedDict[Session, int] = OrderedDict()
         self._useless: OrderedDict[str, int] = OrderedDict()
+        self._spared: OrderedDict[str, int] = OrderedDict()
 
     async def filled(self, session: Session, made: Planned, need: Need, credential: Credential) -> Found:
         """What is known after the need was filled, by address; nothing if it could not be. Never raises.
@@ -231,17 +235,31 @@ class Summaries:
         usage = reply.usage
         return _Answer(text, reply.model, wrong, usage.input if usage else 0, usage.output if usage else 0)
 
+    def spares(self, model: str) -> bool:
+        """Whether a second question is spared, where all that is missing is easily carried word for word. What a model
+        makes of one is seen by its first, and now and then."""
+        spared = self._spared.get(model, SPARED)
+        if spared < SPARED:
+            _note(self._spared, model, spared + 1)
+        return spared < SPARED
+
     def asks_again(self, model: str) -> bool:
         """Whether a second question is worth its price for this model: not where the last ones brought nothing."""
         useless = self._useless.get(model, 0)
         return useless < USELESS or (useless - USELESS) % RETRIED == RETRIED - 1
 
-    def note_second(self, model: str, *, helped: bool) -> None:
+    def note_second(self, model: str, *, helped: bool, asked: bool = True) -> None:
         """Note whether a second question (asked, or left out as useless) led anywhere."""
-        useless = self._useless.pop(model, 0)
-        self._useless[model] = 0 if helped else useless + 1
-        if len(self._useless) > MOST_REMEMBERED:
-            self._useless.popitem(last=False)
+        _note(self._useless, model, 0 if helped else self._useless.get(model, 0) + 1)
+        if asked:
+            _note(self._spared, model, 0)
+
+
+def _note(counts: OrderedDict[str, int], model: str, count: int) -> None:
+    counts[model] = count
+    counts.move_to_end(model)
+    if len(counts) > MOST_REMEMBERED:
+        counts.popitem(last=False)
 
 
 class _Maker:
@@ -287,8 +305,11 @@ class _Maker:
     async def _once_more(self, text: str, score: float, missing: tuple[Critical, ...]) -> str:
         """The better of the first answer and a second one that was told what is missing."""
         model = self._candidate.model
-        if not self._summaries.asks_again(model):
-            self._summaries.note_second(model, helped=False)
+        budget = self._task.budget.facts
+        if self._passes(text, budget // 2) and self._summaries.spares(model):
+            return text
+        if self._passes(text, budget) and not self._summaries.asks_again(model):
+            self._summaries.note_second(model, helped=False, asked=False)
             return text
         try:
             second = await self._ask(tuple(each.value for each in missing), text)
@@ -298,14 +319,21 @@ class _Maker:
         self._summaries.note_second(model, helped=after >= self._least)
         return second.text if after > score else text
 
+    def _passes(self, text: str, room: int) -> bool:
+        """Whether the gate passes with a list of facts of so many tokens."""
+        facts = self._carried(text, room)
+        return verdict(self._judged, self._task.words(text), facts).score >= self._least
+
+    def _carried(self, text: str, room: int) -> tuple[Fact, ...]:
+        words, family = self._task.words(text), family_of(self._candidate.model)
+        missing = verdict(self._wanted, words).missing
+        return carried(missing, room, lambda line: size.of_text(line, family), before=self._task.facts, text=words)
+
     def _finished(self, text: str, kept: int) -> Fold:
         task = self._task
         words = task.words(text)
         family = family_of(self._candidate.model)
-        missing = verdict(self._wanted, words).missing
-        facts = carried(
-            missing, task.budget.facts, lambda line: size.of_text(line, family), before=task.facts, text=words
-        )
+        facts = self._carried(text, task.budget.facts)
         last = verdict(self._judged, words, facts)
         self._check = replace(
             self._check,
