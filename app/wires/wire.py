@@ -7,7 +7,7 @@ Writer (events → the client's bytes) that it makes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
 
@@ -108,6 +108,15 @@ class Writer(Protocol):
 
     def fail(self, error: ProxyError) -> bytes:
         """The error as this format says it inside a stream that has begun."""
+        ...
+
+
+@runtime_checkable
+class Interrupting(Protocol):
+    """A writer whose format says an error in another way inside an answer that its provider itself began."""
+
+    def interrupt(self, error: ProxyError) -> bytes:
+        """The error as the next event of an answer whose events so far were the provider's own."""
         ...
 
 

@@ -36,14 +36,16 @@ MODELS: dict[Format, str] = {
 @pytest.fixture(scope="session")
 def older_apis(served: Running) -> Generator[str]:
     """The URL of a proxy that speaks Chat Completions, generateContent and Messages, and nothing else."""
-    with foldline_in_thread(settings_beside(served, openai_api="chat", gemini_api="generate")) as url:
+    with foldline_in_thread(settings_beside(served, openai_api="chat", gemini_api="generate", max_retries=0)) as url:
         yield url
 
 
 @pytest.fixture(scope="session")
 def newer_apis(served: Running) -> Generator[str]:
     """The URL of a proxy that speaks Responses, Interactions and Messages, and nothing else."""
-    with foldline_in_thread(settings_beside(served, openai_api="responses", gemini_api="interactions")) as url:
+    with foldline_in_thread(
+        settings_beside(served, openai_api="responses", gemini_api="interactions", max_retries=0)
+    ) as url:
         yield url
 
 

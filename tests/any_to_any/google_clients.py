@@ -103,7 +103,11 @@ class InteractionsClient(Client):
 
     def _made(self) -> Any:
         options = types.HttpOptions(
-            base_url=self.url, timeout=30_000, httpx_client=_never_used(), httpx_async_client=self.http
+            base_url=self.url,
+            timeout=30_000,
+            httpx_client=_never_used(),
+            httpx_async_client=self.http,
+            retry_options=types.HttpRetryOptions(attempts=1),
         )
         return genai.Client(api_key=self.key, http_options=options).aio.interactions
 

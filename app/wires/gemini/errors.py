@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from app.errors import Kind, ProxyError, UpstreamError
 from app.wires.envelope import as_list, as_object, as_text, encode
 from app.wires.failure import kind_of, problem_of, retry_after_header, said_in
@@ -45,7 +47,11 @@ def error_object(error: ProxyError) -> dict[str, Any]:
 
 def problem(error: ProxyError) -> Problem:
     """The error as status, headers and body; Gemini itself is quoted byte for byte."""
-    return problem_of(error, NAME, {"error": error_object(error)})
+    said = problem_of(error, NAME, {"error": error_object(error)})
+    if error.kind == "unauthenticated" and isinstance(error, UpstreamError) and error.wire == NAME:
+        code = as_object(said_in(said.body).get("error")).get("code")
+        return msgspec.structs.replace(said, status=code) if isinstance(code, int) and 400 <= code < 500 else said
+    return said
 
 
 def failure(status: int, headers: Mapping[str, str], body: bytes) -> UpstreamError:

@@ -106,13 +106,13 @@ class StreamWriter:
         output = [item for _, item in sorted(self._output.items())]
         usage = usage_object(self._usage) if self._usage else None
         response = self._form.response("failed", self._model, output, usage, failed_object(error))
+        return self._start("") + self._event("response.failed", {"response": response}) + self.interrupt(error)
+
+    def interrupt(self, error: ProxyError) -> bytes:
+        """The error event alone: in an answer that OpenAI began, a response of ours would have another's id."""
         said = error_object(error)
         flat = {name: said[name] for name in ("code", "message", "param")}
-        return (
-            self._start("")
-            + self._event("response.failed", {"response": response})
-            + self._event("error", flat | {"error": said})
-        )
+        return self._event("error", flat | {"error": said})
 
     def _event(self, kind: str, body: Json) -> bytes:
         data = encode({"type": kind, "sequence_number": self._sequence, **body})
