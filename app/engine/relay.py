@@ -19,7 +19,7 @@ from app.engine.whole_events import WholeEvents
 from app.errors import ProxyError, UpstreamError
 from app.upstreams.headers import returned
 from app.wires.envelope import RAW_FIELDS
-from app.wires.wire import Reader
+from app.wires.wire import Interrupting, Reader
 
 if TYPE_CHECKING:
     from app.engine.turn import Turn
@@ -157,7 +157,10 @@ class Relay:
 
     def broken(self, error: ProxyError) -> bytes:
         """The error inside a stream that has begun; nothing where it would stand inside a torn element of an array."""
-        said = self.turn.writer.fail(error)
+        writer = self.turn.writer
+        if self.passing and self.gave and isinstance(writer, Interrupting):
+            return writer.interrupt(error)
+        said = writer.fail(error)
         if not self._passed:
             return said
         if self._passed not in b"[,}":
