@@ -7,6 +7,7 @@ by the plan.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,7 +18,7 @@ from app.chat.model import Chat, Message, Native
 from app.engine.relay import Relay
 from app.state.keys import Session
 from app.state.threads import Told, session_in
-from app.wires.threads import THREADS
+from app.wires.threads import THREADS, references
 from app.wires.threads.thread import joined
 from app.wires.wire import Inbound, Stamp, Wire
 
@@ -54,6 +55,9 @@ async def continued(engine: Engine, wire: Wire, inbound: Inbound, chat: Chat, te
         StateError: the store, which holds the one copy, is away.
     """
     threads = THREADS[wire.name]
+    if named := threads.referred(inbound.body):
+        inbound = await _with_items(engine, inbound, named, tenant)
+        chat = wire.decode(inbound)
     if not (chat.continues or chat.conversation):
         return (_untouched(chat) if chat.resume else chat), Thread(chat)
     found = await _end_of(engine, wire, chat, tenant)
@@ -68,6 +72,18 @@ async def continued(engine: Engine, wire: Wire, inbound: Inbound, chat: Chat, te
     body = threads.whole(inbound.body, history)
     chat = wire.decode(Inbound(body, inbound.model, inbound.stream, inbound.framing))
     return replace(chat, continues=thread.asked.continues, conversation=thread.asked.conversation), thread
+
+
+async def _with_items(engine: Engine, inbound: Inbound, named: Mapping[str, str], tenant: str) -> Inbound:
+    """The request with the items that it names by their ids; those that are gone stay named."""
+    places: dict[Session, list[str]] = {}
+    for answer in dict.fromkeys(named.values()):
+        if session := session_in(tenant, answer):
+            places.setdefault(session, []).append(answer)
+    found = [told for place in places.items() for told in await engine.store.threads.load(*place)]
+    items = references.told(told.answered for told in found if told.resource)
+    body = references.resolved(inbound.body, {identity: items[identity] for identity in named if identity in items})
+    return Inbound(body, inbound.model, inbound.stream, inbound.framing)
 
 
 async def _end_of(engine: Engine, wire: Wire, chat: Chat, tenant: str) -> tuple[Session, Told | None] | None:

@@ -29,6 +29,10 @@ class InteractionThreads:
 
     prefix = "v1_"
 
+    def referred(self, body: bytes) -> Mapping[str, str]:
+        """None: this format has no such thing."""
+        return {}
+
     def said(self, chat: Chat) -> bytes:
         """The input as steps."""
         return list_of(raw for message in chat.messages for raw in _steps(chat, message))

@@ -14,6 +14,7 @@ from app.errors import ClientError
 from app.wires.envelope import RAW_FIELDS, encode, open_body
 from app.wires.openai_responses import OPENAI_RESPONSES, confined
 from app.wires.openai_responses.names import NAME
+from app.wires.threads.references import referred
 from app.wires.threads.responses_replay import replayed
 from app.wires.threads.thread import joined, list_of, written
 from app.wires.wire import Problem, Stamp
@@ -25,6 +26,10 @@ class ResponseThreads:
     """See thread.Threads. Items only are inherited: no instructions, no tools."""
 
     prefix = "resp_"
+
+    def referred(self, body: bytes) -> Mapping[str, str]:
+        """Items of ours."""
+        return referred(body)
 
     def said(self, chat: Chat) -> bytes:
         """The input's items. A text is a message of the user."""

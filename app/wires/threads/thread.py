@@ -21,6 +21,10 @@ class Threads(Protocol):
     prefix: str
     """What the ids of its answers begin with."""
 
+    def referred(self, body: bytes) -> Mapping[str, str]:
+        """The ids of earlier items that a request names in place of the items, and of the answers that they are in."""
+        ...
+
     def said(self, chat: Chat) -> bytes:
         """What this request itself says."""
         ...
