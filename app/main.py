@@ -179,10 +179,15 @@ def routes_of(settings: Settings) -> list[Route]:
 def policy_numbers(settings: Settings) -> dict[str, Any]:
     """The policy numbers that somebody set; the others depend on the request's profile."""
     from app.context.policy import NUMBERS
+    from app.context.tool_results.settings import ToolSettings
 
     said = (*NUMBERS, "profile", "summary_model", "summary_when", "chain")
     names = [name for name in said if name in settings.model_fields_set]
-    return {name: value for name in names if (value := getattr(settings, name)) is not None}
+    numbers = {name: value for name in names if (value := getattr(settings, name)) is not None}
+    tools = {
+        name: ToolSettings(table.keep_fields, table.budget, table.compact) for name, table in settings.tools.items()
+    }
+    return numbers | ({"tools": tools} if tools else {})
 
 
 def _logs(settings: Settings) -> tuple[TurnLog, ...]:

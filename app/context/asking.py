@@ -138,6 +138,7 @@ def ask(wish: Wish, model: str, *, family: Family, window: int, missing: Sequenc
         (Message("user", (Text("\n".join(filter(None, order))),)),),
         system=(Message("system", (Text(system),)),),
         sampling=sampling,
+        store=False,
         plain=True,
     )
 

@@ -9,6 +9,30 @@ import msgspec
 
 from app.chat.family import Family
 from app.context.folds import Fold
+from app.context.tool_results.handles import Handles
+
+
+class Fetch(msgspec.Struct, frozen=True):
+    """A call that the proxy answered itself: its id, the tool's name, the arguments, and what the model got."""
+
+    id: str
+    name: str
+    arguments: str
+    result: str
+    is_error: bool = False
+
+
+class Hop(msgspec.Struct, frozen=True):
+    """A part of an answer that ended with such calls. The client has its words, and never saw the calls.
+
+    Args:
+        text: its words. fetches: its calls with their results.
+        sealed: what the provider literally said, as in Checkpoint.
+    """
+
+    text: str
+    fetches: tuple[Fetch, ...]
+    sealed: bytes = b""
 
 
 class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -30,6 +54,8 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
         folded: the fold line of that turn (an address), empty if nothing was folded.
         front: digest of what stood before and in place of the oldest messages (see chaining.py), empty if nothing did.
         passed: further ids that the provider gave on the way to this answer, and keeps until they are deleted.
+        hops: what the model fetched on the way to this answer, oldest first. said: the words that came behind that.
+        open: calls that the proxy answered itself beside calls of the client's: their results go out with the client's.
         fold: at the address of a fold (see folds.py): the fold itself. At a turn that left messages out: that fold.
         at: Unix seconds when it was written.
     """
@@ -49,6 +75,9 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
     folded: bytes = b""
     front: bytes = b""
     passed: tuple[str, ...] = ()
+    hops: tuple[Hop, ...] = ()
+    said: str = ""
+    open: tuple[Fetch, ...] = ()
     fold: Fold | None = None
     at: float = 0
 
@@ -113,6 +142,7 @@ class Known(msgspec.Struct, frozen=True):
         waits: what the plan urgently needs can still be made, so that the plan need not do without.
         chains: how the upstream keeps conversations; None: it keeps none.
         lost: handles that the provider has just said it does not know.
+        handles: how bulky tool results are addressed; None: nothing can be parked, so none is made small.
         overflowed: the provider has just refused this very chat as too long.
     """
 
@@ -125,6 +155,7 @@ class Known(msgspec.Struct, frozen=True):
     waits: bool = True
     overflowed: bool = False
     chains: Chains | None = None
+    handles: Handles | None = None
     lost: frozenset[str] = frozenset()
 
     def deepest(self) -> int:

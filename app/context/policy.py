@@ -7,11 +7,12 @@ from typing import Any, Literal
 
 import msgspec
 
+from app.context.tool_results.settings import ToolSettings
 from app.errors import ClientError
 
 
 class Policy(msgspec.Struct, frozen=True):
-    """One request's policy. Sizes are in tokens, `keep_recent` in messages."""
+    """One request's policy. Sizes are in tokens, `keep_recent` in messages; `tools` has what single tools need."""
 
     profile: Literal["chat", "agent"] = "chat"
     fold_at_tokens: int = 8000
@@ -26,6 +27,7 @@ class Policy(msgspec.Struct, frozen=True):
     summary_model: str = "auto"
     summary_when: Literal["behind", "before"] = "behind"
     chain: Literal["auto", "never"] = "auto"
+    tools: Mapping[str, ToolSettings] = {}
     strict: bool = False
     off: bool = False
 
@@ -41,7 +43,7 @@ NUMBERS = (
     "summary_tokens",
     "min_retention",
 )
-_ANY = frozenset((*NUMBERS, "summary_model", "summary_when", "chain", "off"))
+_ANY = frozenset((*NUMBERS, "summary_model", "summary_when", "chain", "tools", "off"))
 PER_REQUEST = frozenset((*NUMBERS, "session", "profile", "chain", "off", "memory"))
 AGENT_MOST = 100_000
 AGENT_SHARE = 0.6

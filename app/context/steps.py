@@ -9,9 +9,10 @@ from app.context.mending import mend
 from app.context.plan import Step
 from app.context.summary import fold
 from app.context.thinking import unbind
+from app.context.tool_results.step import tool_results
 from app.context.trimming import trim
 
-STEPS: tuple[Step, ...] = (fold, trim, carry, unbind, mend, remind, chain)
+STEPS: tuple[Step, ...] = (tool_results, fold, trim, carry, unbind, mend, remind, chain)
 
 RESUMING: tuple[Step, ...] = (fold, carry, remind)
 """Of a request that resumes an answer by the provider's token: that holds only for the contents that the provider got

@@ -1,6 +1,7 @@
 """One turn: recall → plan → send → relay → remember."""
 
 from app.engine.engine import Engine, Inflight
-from app.engine.turn import Out, Request, Turn
+from app.engine.request import Out, Request
+from app.engine.turn import Turn
 
 __all__ = ["Engine", "Inflight", "Out", "Request", "Turn"]

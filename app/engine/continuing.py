@@ -24,6 +24,7 @@ from app.wires.wire import Inbound, Stamp, Wire
 
 if TYPE_CHECKING:
     from app.engine.engine import Engine
+    from app.engine.planning import Planned
 
 MOST_BEFORE = 4096
 """Answers in one thread; what would come before them is kept as one piece."""
@@ -37,6 +38,7 @@ class Thread(msgspec.Struct, frozen=True):
         before: the ids of the answers that it goes on from, oldest first.
         session: where they are kept; None: this request begins.
         history: what was said before, for a session that does not have it.
+        whole: all that was said, where the request itself must go out as it came.
         foreign: the id is none of ours: the provider is asked, by the client's own key.
     """
 
@@ -45,6 +47,7 @@ class Thread(msgspec.Struct, frozen=True):
     session: Session | None = None
     history: tuple[bytes, ...] = ()
     foreign: bool = False
+    whole: tuple[Message, ...] = ()
 
 
 async def continued(engine: Engine, wire: Wire, inbound: Inbound, chat: Chat, tenant: str) -> tuple[Chat, Thread]:
@@ -67,10 +70,11 @@ async def continued(engine: Engine, wire: Wire, inbound: Inbound, chat: Chat, te
     before = [*await engine.store.threads.load(session, end.before), end] if end else []
     history = tuple(told.history for told in before)
     thread = Thread(chat, tuple(told.id for told in before), session, history)
-    if chat.resume:
-        return _untouched(chat), thread
     body = threads.whole(inbound.body, history)
-    chat = wire.decode(Inbound(body, inbound.model, inbound.stream, inbound.framing))
+    whole = wire.decode(Inbound(body, inbound.model, inbound.stream, inbound.framing))
+    if chat.resume:
+        return _untouched(chat), Thread(chat, thread.before, session, history, whole=whole.messages)
+    chat = whole
     return replace(chat, continues=thread.asked.continues, conversation=thread.asked.conversation), thread
 
 
@@ -165,10 +169,13 @@ def refuse_confined(client: str, upstream: str, chat: Chat) -> None:
         raise error
 
 
-def as_asked(thread: Thread | None, whole: Chat, chat: Chat) -> Chat | None:
+def as_asked(thread: Thread | None, made: Planned, chat: Chat) -> Chat | None:
     """The request as the client sent it, if it goes on from the very answer that the plan's `chat` goes on from and
-    nothing in it was changed; `whole` is the client's chat made whole."""
+    nothing is changed in it, nor to be added to it."""
     if thread is None or not chat.after or not chat.since or thread.asked.continues != chat.after:
+        return None
+    whole, before = made.chat, made.checkpoints.get(id(chat.messages[chat.since - 1]))
+    if chat.tools is not whole.tools or (before is not None and before.open):
         return None
     new, said = chat.messages[chat.since :], whole.messages[len(whole.messages) - len(thread.asked.messages) :]
     if len(new) != len(said) or any(one is not other for one, other in zip(new, said, strict=True)):

@@ -8,13 +8,17 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from app.chat.model import Chat
 from app.context.plan import Step
 from app.context.steps import STEPS
+from app.context.tool_results.handles import Handles
 from app.engine.counting import Counting
 from app.engine.memo import Memo
+from app.engine.parking import Parking
 from app.engine.routing import Routes
 from app.engine.summaries import Summaries
 from app.observe import SummaryDetails, TurnDetails
+from app.state.keys import Session
 from app.state.store import Store
 from app.upstreams.layers import RetryBudget
 from app.upstreams.limits import Limits
@@ -85,11 +89,16 @@ class Engine:
         self.memo = Memo()
         self.counting = Counting(limits or Limits(transport, clock))
         self.summaries = Summaries(self)
+        self.parking = Parking(store, clock)
         self._budgets = {name: RetryBudget() for name in routes.upstreams}
 
     def budget(self, upstream: str) -> RetryBudget:
         """The upstream's own retry budget."""
         return self._budgets[upstream]
+
+    def handles(self, session: Session, chat: Chat) -> Handles | None:
+        """How bulky tool results of this chat are addressed."""
+        return self.parking.handles(session, chat)
 
     def observe_summary(self, details: SummaryDetails) -> None:
         """Tell all observers of a summary."""

@@ -1,9 +1,14 @@
-"""An answer in several hops: the provider paused it, and was asked for the rest, unseen by the client."""
+"""An answer in several hops, of which the client sees one: the provider paused it and was asked for the rest, or the
+model asked for rows that are parked here and went on with them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from app.chat.events import Event, Started, ToolCallDelta, ToolCalled, Usage
+from app.chat.model import ToolResult
 from app.chat.reply import Reply
+from app.context.known import Fetch, Hop
 from app.wires.wire import Reader
 
 MOST_HOPS = 64
@@ -13,25 +18,31 @@ MOST_HOPS = 64
 class Hops:
     """The hops that are over. What comes behind them goes on where they ended: indices and usage are running totals."""
 
-    __slots__ = ("_calls", "_sealed", "_spent", "count", "handles")
+    __slots__ = ("_calls", "_sealed", "_spent", "count", "fetched", "handles")
 
     def __init__(self) -> None:
         self.count = 0
         self.handles: list[str] = []
+        self.fetched: list[Hop] = []
         self._sealed: list[bytes] = []
         self._spent = Usage()
         self._calls = 0
 
-    def add(self, reader: Reader, reply: Reply) -> None:
-        """One more hop is over."""
+    def add(self, reader: Reader, reply: Reply, after: str = "") -> None:
+        """One more hop is over; `reply` is what the client has seen so far, `after` what the next one goes on from."""
         self.count += 1
         self._calls = len(reply.calls)
         self._spent = reply.usage or self._spent
         reply.finished = None
         if sealed := reader.sealed():
             self._sealed.append(sealed)
-        if handle := reader.handle():
+        if handle := reader.handle() or after:
             self.handles.append(handle)
+
+    def fetch(self, hop: Reply, results: Sequence[ToolResult]) -> None:
+        """The hop that was just added ended with calls of ours, which got these results."""
+        self.fetched.append(Hop(hop.text, fetches_of(hop, results), self.sealed(b"")))
+        self._sealed = []
 
     def behind(self, events: list[Event]) -> list[Event]:
         """The events of the hop that runs, as they stand in the whole answer."""
@@ -56,8 +67,18 @@ class Hops:
                 return event
 
     def sealed(self, last: bytes) -> bytes:
-        """What all hops sealed, `last` included, as one: each is a JSON array where answers come in hops."""
+        """What the hops since the last fetch sealed, `last` included, as one: each is a JSON array where answers come
+        in hops."""
         whole = [*self._sealed, last] if last else self._sealed
         if len(whole) <= 1:
             return whole[0] if whole else b""
         return b"[" + b",".join(inner for each in whole if (inner := each[1:-1].strip())) + b"]"
+
+
+def fetches_of(hop: Reply, results: Sequence[ToolResult]) -> tuple[Fetch, ...]:
+    """The calls of ours in a hop with their results, as they are remembered."""
+    calls = {call.id: call for call in hop.calls}
+    return tuple(
+        Fetch(result.call_id, result.name, calls[result.call_id].arguments, result.text, result.is_error)
+        for result in results
+    )

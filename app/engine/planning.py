@@ -19,10 +19,13 @@ from app.context.known import Chains, Checkpoint, Known
 from app.context.plan import Decision, Need, Plan, Step, plan
 from app.context.policy import Policy, policy_of
 from app.context.steps import RESUMING
+from app.context.tool_results.handles import Handles
 from app.engine.counting import Counting
+from app.engine.parking import handle_maker, with_offer
 from app.engine.routing import Candidate, Routes
 from app.state.keys import Session
 from app.state.store import Recalled
+from app.tools.offer import name_for
 
 RESUMED = frozenset(("continuationToken",))
 """A Gemini client that resumes an answer sends a token that holds only for the very same contents: nothing may be
@@ -66,6 +69,10 @@ class Rules(Protocol):
         """What tokens are counted by."""
         ...
 
+    def handles(self, session: Session, chat: Chat) -> Handles | None:
+        """How bulky tool results are addressed; None where they cannot be parked."""
+        ...
+
 
 class FixedRules(msgspec.Struct, frozen=True):
     """Rules by themselves, where there is no engine."""
@@ -76,6 +83,10 @@ class FixedRules(msgspec.Struct, frozen=True):
     strict: bool
     clock: Callable[[], float]
     counting: Counting
+
+    def handles(self, session: Session, chat: Chat) -> Handles | None:
+        """As a server would, by another secret."""
+        return Handles(handle_maker(b"", session), name_for(chat.tools))
 
 
 class Planned(msgspec.Struct, frozen=True):
@@ -103,8 +114,7 @@ class Planned(msgspec.Struct, frozen=True):
 
     def again(self, known: Known) -> Planned:
         """The same turn, planned anew with what is known by now."""
-        made = plan(self.chat, known, self.policy, self.steps)
-        return replace(self, known=known, plan=made)
+        return replace(self, known=known, plan=_plan(self.chat, known, self.policy, self.steps))
 
     def knowing(self, found: Mapping[bytes, Checkpoint]) -> Planned:
         """Planned anew with more checkpoints."""
@@ -148,11 +158,17 @@ async def planned(
         scale,
         waits=not resumed,
         chains=_chains(candidates[0]),
+        handles=None if chat.plain or recalled.bypassed or policy.off else rules.handles(session, chat),
     )
     steps = RESUMING if resumed else rules.steps
-    made = plan(chat, known, policy, steps)
+    made = _plan(chat, known, policy, steps)
     by_message = {} if policy.off or resumed else _by_message(chat, known)
     return Planned(chat, candidates, policy, known, made, by_message, steps)
+
+
+def _plan(chat: Chat, known: Known, policy: Policy, steps: tuple[Step, ...]) -> Plan:
+    made = plan(chat, known, policy, steps)
+    return with_offer(made, known.handles.fetch) if known.handles is not None else made
 
 
 def _chains(candidate: Candidate) -> Chains | None:

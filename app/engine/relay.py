@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from app.chat.events import Event, Failed, Finished
-from app.chat.model import Chat
+from app.chat.model import Chat, ToolResult
 from app.chat.reply import Reply
 from app.engine.hops import MOST_HOPS, Hops
 from app.engine.sending import Sent
@@ -33,7 +33,9 @@ class Relay:
     Args (fields to read):
         unusable: the model's output was of no use, and asking again may help.
         gave: bytes of the answer went out to the client.
-        hops: what came before, where the provider paused its answer and was asked for the rest.
+        hops: what came before, where the provider paused its answer, or the model fetched rows that are parked here.
+        hop: the answer since then, with calls that the client never sees.
+        open: results of such calls beside which the client's own are still to be answered.
     """
 
     def __init__(self, turn: Turn, sent: Sent) -> None:
@@ -43,6 +45,9 @@ class Relay:
         self.unusable = False
         self.gave = False
         self.hops = Hops()
+        self.hop = Reply()
+        self.open: tuple[ToolResult, ...] = ()
+        self.fetching = turn.fetching
         self._client = turn.request.wire
         upstream = sent.candidate.upstream
         self._same = upstream.wire.name == self._client.name
@@ -111,12 +116,12 @@ class Relay:
     async def _translate(self) -> None:
         out, writer = self.turn.out, self.turn.writer
         await self._read_through()
-        while (onward := self._rest_of()) is not None:
-            self.hops.add(self.reader, self.reply)
+        while (onward := self._rest_of() or await self._fetched()) is not None:
             self.sent.answer.close()
             self.sent = self.turn.sent = await self.turn.onward(onward, self.sent.candidate)
             streamed = self.sent.answer.headers.get("content-type", "").startswith(EVENT_STREAM)
             self.reader = self.sent.candidate.upstream.wire.reader(self.sent.chat, streamed, self.turn.engine.new_id)
+            self.hop = Reply()
             await self._read_through()
         await self._remember()
         last = writer.close()
@@ -135,19 +140,43 @@ class Relay:
 
     def _rest_of(self) -> Chat | None:
         """The request for the rest of an answer that its provider paused. A client of the same format asks itself."""
-        finished = self.reply.finished
-        if self._same or finished is None or finished.reason != "paused" or self.hops.count >= MOST_HOPS:
+        onward = self.reader.onward(self.sent.chat) if self._pauses() else None
+        if onward is not None:
+            self.hops.add(self.reader, self.reply, onward.after)
+        return onward
+
+    def _pauses(self) -> bool:
+        finished = self.hop.finished
+        return not self._same and finished is not None and finished.reason == "paused" and self.hops.count < MOST_HOPS
+
+    async def _fetched(self) -> Chat | None:
+        """The request that brings the model the rows that it asked for; None if it asked for none, or waits for the
+        client's own tools too: then its rows are kept until those have answered."""
+        fetching, finished = self.fetching, self.hop.finished
+        if fetching is None or finished is None or not fetching.ours(self.hop):
             return None
-        return self.reader.onward(self.sent.chat)
+        given = await fetching.results(self.hop)
+        if not fetching.goes_on(finished):
+            self.open = given
+            return None
+        onward = fetching.onward(self.sent.chat, self.hop, self.reader, self.sent.candidate.upstream.wire, given)
+        self.hops.add(self.reader, self.reply)
+        self.hops.fetch(self.hop, given)
+        fetching.begin()
+        return onward
 
     async def _write(self, events: list[Event]) -> None:
+        for event in events:
+            self.hop.add(event)
+        if self.fetching is not None:
+            events = self.fetching.shown(events)
         events = self.hops.behind(events)
         if not events:
             return
         self._take(events)
         if self.reply.failed:
             self._broke()
-        if self._rest_of() is not None:
+        if self._pauses() and self.reader.onward(self.sent.chat) is not None:
             events = [event for event in events if not isinstance(event, Finished)]
         if data := b"".join(map(self.turn.writer.write, events)):
             if not self.turn.out.started:
@@ -203,6 +232,8 @@ class Relay:
     @property
     def passing(self) -> bool:
         """Whether the provider's own bytes go to the client."""
+        if self.fetching is not None:
+            return False
         return self._same and self._streamed == (self.turn.chat.stream and self.turn.chat.framing == "sse")
 
     def _counted(self) -> int:

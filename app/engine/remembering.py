@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from app.chat.address import Chain, setup
 from app.context.known import Checkpoint
 from app.engine.continuing import told
+from app.engine.hops import fetches_of
 from app.engine.relay import Relay
 from app.errors import StateError
 from app.state.keys import Session
@@ -29,8 +30,8 @@ async def remember(turn: Turn, relay: Relay, chain: Chain) -> str:
     finished, foreign = relay.reply.finished, turn.thread is not None and turn.thread.foreign
     if finished is None or relay.reply.failed is not None or foreign:
         return ""
-    paused = finished.reason == "paused" or bool(turn.chat.resume)
-    checkpoints = [] if paused else [_checkpoint(turn, relay, chain), *_lost(turn)]
+    paused = finished.reason == "paused"
+    checkpoints = [_paused(relay, chain)] if paused else [_checkpoint(turn, relay, chain), *_lost(turn)]
     kept = _told(turn, relay)
     if not checkpoints and kept is None:
         return ""
@@ -44,7 +45,7 @@ async def remember(turn: Turn, relay: Relay, chain: Chain) -> str:
 
 def _checkpoint(turn: Turn, relay: Relay, chain: Chain) -> Checkpoint:
     sent, reply, plan, engine = relay.sent, relay.reply, turn.plan, turn.engine
-    usage, keeps, handle = reply.usage, sent.candidate.upstream.keeps, relay.reader.handle()
+    usage, keeps, handle = relay.hop.usage or reply.usage, sent.candidate.upstream.keeps, relay.reader.handle()
     if usage is not None and not sent.chat.after and not relay.hops.count:
         engine.counting.learn(sent.candidate, plan.guess, usage.input)
     scale = turn.known.scale
@@ -54,7 +55,9 @@ def _checkpoint(turn: Turn, relay: Relay, chain: Chain) -> Checkpoint:
         model=sent.candidate.model,
         served=reply.model,
         wire=sent.candidate.upstream.wire.name,
-        sealed=relay.sealed,
+        sealed=b""
+        if turn.chat.resume
+        else relay.sealed,  # of an answer that came in hops a client has all but the last
         handle=handle if keeps is not None else "",
         expires=engine.clock() + keeps.seconds if keeps is not None and handle else 0,
         input_tokens=usage.input if usage else 0,
@@ -64,9 +67,19 @@ def _checkpoint(turn: Turn, relay: Relay, chain: Chain) -> Checkpoint:
         folded=plan.fold.upto if plan.fold else b"",
         front=plan.front,
         passed=tuple(relay.hops.handles),
+        hops=tuple(relay.hops.fetched),
+        said=relay.hop.text if relay.hops.fetched else "",
+        open=fetches_of(relay.hop, relay.open) if relay.open else (),
         fold=plan.fold if plan.fold and plan.fold.drops else None,
         at=engine.clock(),
     )
+
+
+def _paused(relay: Relay, chain: Chain) -> Checkpoint:
+    """Of an answer that a client of the same format goes on with itself: what the provider keeps of it by now."""
+    sent = relay.sent.candidate
+    kept = (relay.reply.id,) if relay.reply.id and sent.upstream.keeps is not None else ()
+    return Checkpoint(chain.extend(relay.reply.message), sent.upstream.name, sent.model, passed=kept)
 
 
 def _lost(turn: Turn) -> list[Checkpoint]:

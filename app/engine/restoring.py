@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from app.chat.model import Chat, Message, Part, ToolResult
-from app.context.known import Checkpoint
+from app.chat.model import Chat, Message, Part, Text, Thinking, ToolCall, ToolResult
+from app.context.known import Checkpoint, Fetch, Hop
 from app.engine.routing import Candidate
 
 
@@ -30,36 +30,101 @@ def for_candidate(chat: Chat, holds: bool) -> Chat:
 def restored(chat: Chat, checkpoints: Mapping[int, Checkpoint], candidate: Candidate) -> tuple[Chat, int]:
     """The chat with its assistant turns as `candidate` itself wrote them, and how many that were.
 
-    `checkpoints` are by identity of the message that ends the turn: messages that a step rebuilt have none.
+    `checkpoints` are by identity of the message that ends the turn: messages that a step rebuilt have none. Where the
+    model fetched rows on the way to an answer, which the client never saw, its calls and their results stand in front
+    of that answer again, whatever upstream it goes to.
     """
-    usable = {
-        key: checkpoint
-        for key, checkpoint in checkpoints.items()
-        if checkpoint.sealed
-        and (checkpoint.upstream, checkpoint.model) == (candidate.upstream.name, candidate.model)
-        and checkpoint.wire == candidate.upstream.wire.name
-    }
-    if not usable:
+    telling = {key: found for key, found in checkpoints.items() if found.hops or found.open or _own(found, candidate)}
+    if not telling:
         return chat, 0
     loop_start = _last_plain_user(chat.messages)
-    messages: list[Message] = []
-    count = 0
+    restoring = _Restoring(candidate)
+    since = chat.since
     for index, message in enumerate(chat.messages):
-        if (checkpoint := usable.get(id(message))) is None:
-            messages.append(message)
-            continue
-        whole, pieces = _whole_turn(messages, message)
-        back = candidate.upstream.wire.restore(whole, checkpoint.sealed, index > loop_start)
-        if back is whole:
-            messages.append(message)
-            continue
-        count += 1
-        del messages[len(messages) - pieces :]
-        messages.append(back)
-    if not count:
+        restoring.add(message, telling.get(id(message)), index > loop_start)
+        if index == chat.since - 1:
+            since = len(restoring.messages)
+    if not restoring.changed:
         return chat, 0
-    since = chat.since and chat.since - (len(chat.messages) - len(messages))  # turns were only joined in front of it
-    return msgspec.structs.replace(chat, messages=tuple(messages), since=since), count
+    return msgspec.structs.replace(chat, messages=tuple(restoring.messages), since=since), restoring.count
+
+
+def _own(found: Checkpoint, candidate: Candidate) -> bool:
+    """Whether what is sealed there means something to this upstream and model."""
+    return (
+        bool(found.sealed)
+        and (found.upstream, found.model) == (candidate.upstream.name, candidate.model)
+        and found.wire == candidate.upstream.wire.name
+    )
+
+
+class _Restoring:
+    """Takes the messages one by one. `count` counts the turns that go back as the provider wrote them."""
+
+    def __init__(self, candidate: Candidate) -> None:
+        self.messages: list[Message] = []
+        self.count = 0
+        self.changed = False
+        self._candidate = candidate
+        self._open: tuple[Fetch, ...] = ()
+
+    def add(self, message: Message, found: Checkpoint | None, in_loop: bool) -> None:
+        """The next message; `found` is what is known of the turn that it ends."""
+        if found is None:
+            self.messages.append(self._with_open(message))
+            return
+        whole, pieces = _whole_turn(self.messages, message)
+        self._open = found.open
+        own = _own(found, self._candidate)
+        hidden = [each for hop in found.hops for each in self._hop(hop, own, in_loop)]
+        last = _behind(whole, found) if found.hops or found.open else whole
+        back = self._sealed(last, found.sealed, in_loop) if own else last
+        if back is whole and not hidden:
+            self.messages.append(message)
+            return
+        self.changed = True
+        self.count += own
+        del self.messages[len(self.messages) - pieces :]
+        self.messages += [*hidden, back]
+
+    def _hop(self, hop: Hop, own: bool, in_loop: bool) -> tuple[Message, Message]:
+        """A part of an answer that ended with calls of ours, and the message with their results."""
+        said = Message("assistant", (*_words(hop.text), *map(_call, hop.fetches)))
+        said = self._sealed(said, hop.sealed, in_loop) if own and hop.sealed else said
+        return said, Message("user", tuple(map(_result, hop.fetches)))
+
+    def _sealed(self, message: Message, sealed: bytes, in_loop: bool) -> Message:
+        return self._candidate.upstream.wire.restore(message, sealed, in_loop) if sealed else message
+
+    def _with_open(self, message: Message) -> Message:
+        """Results of calls of ours stand beside the client's, directly behind the calls."""
+        if not self._open or message.role != "user":
+            return message
+        given = tuple(map(_result, self._open))
+        self._open = ()
+        self.changed = True
+        results = tuple(part for part in message.parts if isinstance(part, ToolResult))
+        others = tuple(part for part in message.parts if not isinstance(part, ToolResult))
+        return message.edited((*results, *given, *others))
+
+
+def _behind(whole: Message, found: Checkpoint) -> Message:
+    """The last part of a turn: its words behind the last fetch, and all its calls."""
+    text = found.said if found.hops else "".join(part.text for part in whole.parts if isinstance(part, Text))
+    others = tuple(part for part in whole.parts if not isinstance(part, Text | Thinking))
+    return Message("assistant", (*_words(text), *others, *map(_call, found.open)))
+
+
+def _words(text: str) -> tuple[Text, ...]:
+    return (Text(text),) if text else ()
+
+
+def _call(fetch: Fetch) -> ToolCall:
+    return ToolCall(fetch.id, fetch.name, fetch.arguments)
+
+
+def _result(fetch: Fetch) -> ToolResult:
+    return ToolResult(fetch.id, (Text(fetch.result),), fetch.name, fetch.is_error)
 
 
 def _whole_turn(before: list[Message], message: Message) -> tuple[Message, int]:

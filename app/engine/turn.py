@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
 
-import msgspec
 from msgspec.structs import replace
 
 from app.chat.address import Chain
@@ -20,10 +18,13 @@ from app.context.plan import Plan
 from app.engine.continuing import Thread, as_asked, continued, refuse_confined
 from app.engine.counting import counted, near_a_threshold
 from app.engine.engine import Engine
+from app.engine.fetching import Fetching
 from app.engine.memo import Seen, goes_on
+from app.engine.parking import parked_in
 from app.engine.planning import Planned, planned, with_sending
 from app.engine.relay import Relay
 from app.engine.remembering import remember
+from app.engine.request import Out, Request
 from app.engine.routing import Candidate
 from app.engine.sending import Sender, Sent
 from app.engine.sessions import session_of
@@ -33,60 +34,16 @@ from app.errors import ClientError, ProxyError, UpstreamError
 from app.observe import Outcome, TurnDetails
 from app.state.keys import Session
 from app.state.store import Recalled
-from app.upstreams.upstream import Credential
 from app.wires.envelope import encode as to_json
 from app.wires.lost import is_lost
 from app.wires.threads import THREADS
-from app.wires.wire import Inbound, Stamp, Wire, Writer
+from app.wires.wire import Stamp, Writer
 
 LOG = logging.getLogger(__name__)
 AGAIN = 1
 """Times that a turn is sent once more because the model's own output was unusable, before anything of it went out."""
 MOST_SUMMARIES = 2
 """Summaries that one turn waits for: of what came before an agent's task, and of the task's own finished steps."""
-
-
-class Request(msgspec.Struct, frozen=True):
-    """A client's request as it came through the door.
-
-    Args:
-        headers: lower-case names, as ASGI gives them.
-        tenant: 8 bytes, the HMAC of the credential.
-        request_id: the client's, or one of ours.
-    """
-
-    wire: Wire
-    inbound: Inbound
-    headers: list[tuple[bytes, bytes]]
-    credential: Credential
-    tenant: bytes
-    request_id: str = ""
-
-
-class Out(Protocol):
-    """Where the answer goes."""
-
-    started: bool
-
-    async def start(self, status: int, content_type: str, headers: Mapping[str, str]) -> None:
-        """Status and headers of a stream; from here on the status can no longer change."""
-        ...
-
-    async def whole(self, status: int, content_type: str, headers: Mapping[str, str], data: bytes) -> None:
-        """An answer in one piece."""
-        ...
-
-    async def send(self, data: bytes) -> None:
-        """Bytes of the body, at once."""
-        ...
-
-    async def end(self) -> None:
-        """The body is complete. Without it the connection is cut, so that the client can tell."""
-        ...
-
-    def quiet(self, keepalive: bytes, begin: Callable[[], Awaitable[None]]) -> None:
-        """The stream may fall silent from now on: these bytes keep it alive, after `begin` if nothing went out yet."""
-        ...
 
 
 class Turn:
@@ -108,6 +65,7 @@ class Turn:
         self.first_byte = 0.0
         self.addresses: tuple[bytes, ...] = ()
         self.thread: Thread | None = None
+        self.fetching: Fetching | None = None
         self._chain = Chain(request.tenant)
         self._sender = Sender(engine, request.wire.name, request.headers, request.credential)
         self._relay: Relay | None = None
@@ -166,6 +124,10 @@ class Turn:
         if self.chat.messages is not before.messages:
             self._chain = Chain(request.tenant)
             self.addresses = tuple(map(self._chain.extend, self.chat.messages))
+        if self.thread.whole:
+            self._chain = Chain(request.tenant)
+            for message in self.thread.whole:
+                self._chain.extend(message)
         return self.chat, self.addresses
 
     def _take(self, made: Planned) -> Planned:
@@ -218,8 +180,9 @@ class Turn:
     async def _send_once(self, made: Planned) -> None:
         chat, strict = made.plan.chat, self.engine.strict
         candidates = made.candidates[:1] if self.thread and self.thread.foreign else made.candidates
-        asked = as_asked(self.thread, self.chat, chat)
+        asked = as_asked(self.thread, made, chat)
         self.sent = sent = await self._sender.send(chat, candidates, made.checkpoints, strict, asked)
+        self.fetching = self.engine.parking.fetching(self.session, made.chat, made.plan, made.policy)
         plan = chaining.as_sent(made.plan, sent.chat.after, sent.candidate.upstream.name)
         self.plan = with_sending(plan, sent.candidate.upstream.name, sent.put_back, sent.losses)
         self._relay = Relay(self, sent)
@@ -249,6 +212,7 @@ class Turn:
             self.engine.counting.limits.refresh_soon(candidate.upstream, self.request.credential)
         if self.known.bypassed:
             return
+        self.engine.parking.keep(self.session, parked_in(made.chat, made.plan))
         for need in made.plan.needs:
             if not need.urgent:
                 self.engine.summaries.start(self.session, made, need, self.request.credential)

@@ -4,6 +4,8 @@
     fl1:{tenant.root}:t:<id>    string  the record of one turn                         7 days, or SESSION_TTL if shorter
     fl1:{tenant.root}:l:<name>  string  a lease: its holder's token                    the lease's own
     fl1:{tenant.root}:p:<name>  string  a pause: nobody makes that now                 the pause's own
+    fl1:{tenant.root}:a:<handle> string a tool result, parked whole, compressed        SESSION_TTL from its last use
+    fl1:{tenant.root}:a         zset    the sizes of those, by age                     the same
     fl1:{tenant.root}:k         string  ids that providers still keep of a forgotten session  SESSION_TTL
     fl1:{tenant.<hash>}:i       string  where an answer is whose id a provider made    SESSION_TTL from its last use
     fl1:secret                  string  the server's secret, where none is set         for ever
@@ -62,6 +64,15 @@ class Session(msgspec.Struct, frozen=True):
     def lease_key(self, name: str) -> str:
         """The lease called `name`."""
         return f"fl1:{{{self.tenant}.{self.root}}}:l:{name}"
+
+    def parked_key(self, handle: str) -> str:
+        """The tool result that is parked under a handle."""
+        return f"fl1:{{{self.tenant}.{self.root}}}:a:{handle}"
+
+    @property
+    def parking_key(self) -> str:
+        """What is parked, by age."""
+        return f"fl1:{{{self.tenant}.{self.root}}}:a"
 
     @property
     def kept_key(self) -> str:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 # All that belongs to a session, in its own slot: the hash knows which turns have a record. Counts what was there.
-FORGET = """if redis.call('TYPE', KEYS[1]).ok ~= 'hash' then return redis.call('DEL', KEYS[1]) end
+FORGET = """for _, each in ipairs(redis.call('ZRANGE', ARGV[1] .. 'a', 0, -1)) do
+  redis.call('DEL', ARGV[1] .. 'a:' .. string.match(each, ':(.*)$'))
+end
+redis.call('DEL', ARGV[1] .. 'a')
+if redis.call('TYPE', KEYS[1]).ok ~= 'hash' then return redis.call('DEL', KEYS[1]) end
 local gone = 0
 for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
   if #field == 16 then gone = gone + 1

@@ -29,6 +29,7 @@ from app.state.keys import (
 )
 from app.state.lease import lease
 from app.state.link import Command, is_wrong_type, reason
+from app.state.parking import Parking
 from app.state.recalled import Recalled
 from app.state.scripts import EVERYTHING, FORGET
 from app.state.secret import Secret
@@ -60,6 +61,7 @@ class Store:
         self._cache = cache
         self._secret = secret
         self.threads = Threads(link, values.seal, self._ttl)
+        self.parking = Parking(link, values.seal, self._ttl)
 
     @classmethod
     async def open(

@@ -61,7 +61,6 @@ async def test_a_chat_that_outgrows_the_threshold_is_cut_from_its_folded_form_an
     assert provider.refused == []
 
 
-@pytest.mark.xfail(reason="what asks for a summary does not say yet that it may not be stored", strict=True)
 @BOTH
 async def test_summaries_are_asked_for_without_storing(front: StartFront, provider: Provider, api: Api) -> None:
     async with front(fold_at_tokens=AT) as proxy:

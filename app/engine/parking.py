@@ -1,0 +1,156 @@
+"""Bulky tool results of this process's turns: how they are addressed, where they are kept, and how one is found."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+
+import msgspec
+from msgspec.structs import replace
+
+from app.chat.family import family_of
+from app.chat.model import Chat
+from app.context.plan import Plan
+from app.context.policy import Policy
+from app.context.tool_results import Compacted, Parked
+from app.context.tool_results.handles import Handles
+from app.context.tool_results.step import Compaction, parked_of
+from app.engine.fetching import Fetching
+from app.errors import StateError
+from app.state.keys import Session
+from app.state.store import Store
+from app.tools.fetch_rows import Bounds
+from app.tools.offer import name_for, offer
+
+LOG = logging.getLogger(__name__)
+
+MOST_SESSIONS = 512
+"""Sessions whose small forms are kept, so that a result is made small once and not on every turn."""
+
+MOST_FORMS = 200
+"""Small forms of one session."""
+
+_HANDLE_BYTES = 15
+_pack = msgspec.msgpack.Encoder().encode
+_unpack = msgspec.msgpack.Decoder(Parked).decode
+
+Made = dict[bytes, Compacted | None]
+
+
+class Bounded(dict[bytes, Compacted | None]):
+    """Small forms of one session; the oldest make room."""
+
+    def __setitem__(self, key: bytes, value: Compacted | None) -> None:
+        """Keep one more."""
+        super().__setitem__(key, value)
+        if len(self) > MOST_FORMS:
+            del self[next(iter(self))]
+
+
+class Parking:
+    """What turns of this process know of parked results."""
+
+    def __init__(self, store: Store, clock: Callable[[], float]) -> None:
+        self._store = store
+        self._clock = clock
+        self._made: OrderedDict[Session, Bounded] = OrderedDict()
+        self._parked: OrderedDict[tuple[Session, str], None] = OrderedDict()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def handles(self, session: Session, chat: Chat) -> Handles:
+        """How results of this chat are addressed."""
+        made = self._made.setdefault(session, Bounded())
+        self._made.move_to_end(session)
+        if len(self._made) > MOST_SESSIONS:
+            self._made.popitem(last=False)
+        return Handles(handle_maker(self._store.secret(), session), name_for(chat.tools), made)
+
+    def keep(self, session: Session, parked: Mapping[str, Parked]) -> None:
+        """Store what is not stored yet, while nobody waits for it."""
+        new = {handle: each for handle, each in parked.items() if (session, handle) not in self._parked}
+        if not new:
+            return
+        task = asyncio.create_task(self._keep(session, new), name="parking")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _keep(self, session: Session, new: Mapping[str, Parked]) -> None:
+        packed = {handle: _pack(each) for handle, each in new.items()}
+        if why := await self._store.parking.park(session, packed, self._clock()):
+            LOG.debug("tool results were not parked: %s", why)
+            return
+        self._parked.update(((session, handle), None) for handle in new)
+        while len(self._parked) > MOST_SESSIONS * MOST_FORMS:
+            self._parked.popitem(last=False)
+
+    def forget(self, session: Session) -> None:
+        """The session is forgotten: its results are not stored any more."""
+        self._made.pop(session, None)
+        for key in [key for key in self._parked if key[0] == session]:
+            del self._parked[key]
+
+    async def settled(self) -> None:
+        """Wait until all that was to be stored is, or could not be."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def fetching(self, session: Session, chat: Chat, plan: Plan, policy: Policy) -> Fetching | None:
+        """What answers the model's fetches in this turn; None where it is not offered the tool.
+
+        Args:
+            chat: the client's own, which the plan was made for.
+        """
+        name = offered(plan, chat)
+        if not name:
+            return None
+        here = parked_in(chat, plan)
+
+        async def find(handle: str) -> Parked | None:
+            if handle in here:
+                return here[handle]
+            try:
+                found = await self._store.parking.find(session, handle)
+            except StateError:
+                return None
+            return _unpack(found) if found is not None else None
+
+        bounds = Bounds(policy.fetch_rows_limit, policy.tool_result_tokens, family_of(chat.model))
+        return Fetching(name, bounds, find)
+
+
+def handle_maker(secret: bytes, session: Session) -> Callable[[bytes], str]:
+    """Gives a text's handle: the same for the same text, unguessable, and of this session alone."""
+    key = hmac.digest(secret, f"parked|{session.tenant}|{session.root}".encode(), "sha256")
+
+    def handle_of(text: bytes) -> str:
+        digest = hmac.digest(key, hashlib.sha256(text).digest(), "sha256")[:_HANDLE_BYTES]
+        return "res_" + base64.b32encode(digest).decode().rstrip("=").lower()
+
+    return handle_of
+
+
+def parked_in(chat: Chat, plan: Plan) -> dict[str, Parked]:
+    """The whole of each result that the plan made small, by its handle."""
+    found = next((each for each in plan.decisions if isinstance(each, Compaction)), None)
+    return parked_of(chat, found) if found is not None else {}
+
+
+def offered(plan: Plan, chat: Chat) -> str:
+    """The name under which the model is offered our tool in this plan; empty if it is not."""
+    if len(plan.chat.tools) != len(chat.tools) + 1:
+        return ""
+    return plan.chat.tools[-1].name
+
+
+def with_offer(plan: Plan, name: str) -> Plan:
+    """The plan whose chat offers the tool, if a result was made small and the client lets the model choose."""
+    choice = plan.chat.sampling.tool_choice
+    free = choice is None or (choice.mode != "none" and not choice.names)
+    if not free or not any(isinstance(each, Compaction) for each in plan.decisions):
+        return plan
+    chat = plan.chat
+    return replace(plan, chat=replace(chat, tools=(*chat.tools, offer(name))))
