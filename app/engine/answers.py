@@ -46,10 +46,11 @@ async def found(engine: Engine, wire: str, tenant: str, said: str) -> Found | No
 
 def provider(engine: Engine, wire: str) -> Upstream | None:
     """Who may keep answers of this format that are none of ours. Only a provider that is asked with the client's own
-    key: behind one of ours the answer could be another tenant's."""
+    key, as behind one of ours the answer could be another tenant's; and only where there is no other whose key it could
+    be: an id does not tell its provider."""
     spoken = (upstream.speaking(wire) for upstream in engine.routes.reached)
-    own = (upstream for upstream in spoken if upstream.wire.name == wire and upstream.keeps and not upstream.keyed)
-    return next(own, None)
+    own = [upstream for upstream in spoken if upstream.wire.name == wire and upstream.keeps and not upstream.keyed]
+    return own[0] if len(own) == 1 else None
 
 
 async def asked(engine: Engine, answer: Found) -> list[Place]:

@@ -31,7 +31,7 @@ async def remember(turn: Turn, relay: Relay, chain: Chain) -> str:
     if finished is None or relay.reply.failed is not None or foreign:
         return ""
     paused = finished.reason == "paused"
-    checkpoints = [_paused(relay, chain)] if paused else [_checkpoint(turn, relay, chain), *_lost(turn)]
+    checkpoints = _paused(relay, chain) if paused else [_checkpoint(turn, relay, chain), *_lost(turn)]
     kept = _told(turn, relay)
     if not checkpoints and kept is None:
         return ""
@@ -75,11 +75,12 @@ def _checkpoint(turn: Turn, relay: Relay, chain: Chain) -> Checkpoint:
     )
 
 
-def _paused(relay: Relay, chain: Chain) -> Checkpoint:
+def _paused(relay: Relay, chain: Chain) -> list[Checkpoint]:
     """Of an answer that a client of the same format goes on with itself: what the provider keeps of it by now."""
     sent = relay.sent.candidate
-    kept = (relay.reply.id,) if relay.reply.id and sent.upstream.keeps is not None else ()
-    return Checkpoint(chain.extend(relay.reply.message), sent.upstream.name, sent.model, passed=kept)
+    if not relay.reply.id or sent.upstream.keeps is None:
+        return []
+    return [Checkpoint(chain.extend(relay.reply.message), sent.upstream.name, sent.model, passed=(relay.reply.id,))]
 
 
 def _lost(turn: Turn) -> list[Checkpoint]:
