@@ -89,7 +89,8 @@ async def input_items(asked: Asked, found: Found) -> Response:
 async def passed(asked: Asked, provider: Upstream, tail: str) -> Response:
     """What the provider says of an id that is none of ours: it was made there, or is still being answered."""
     query = {name: value for name, value in asked.query.items() if name != "key"}
-    kept = await ask(provider, asked.method, (asked.named("id"), tail), query, asked.credential)
+    method = "GET" if asked.method == "HEAD" else asked.method  # few providers serve HEAD
+    kept = await ask(provider, method, (asked.named("id"), tail), query, asked.credential)
     headers = returned(kept.headers, True)
     kind = kept.headers.get("content-type", JSON)
     return StreamingResponse(kept.chunks(), kept.status, headers, media_type=kind)

@@ -30,14 +30,16 @@ OWN: dict[Upstream, Format] = {"responses": "responses", "interactions": "intera
 @pytest.fixture(scope="module")
 def one_way(served: Running) -> Generator[str]:
     """A proxy that speaks Chat Completions and generateContent."""
-    with foldline_in_thread(settings_beside(served, openai_api="chat", gemini_api="generate")) as url:
+    with foldline_in_thread(settings_beside(served, openai_api="chat", gemini_api="generate", store_timeout=5)) as url:
         yield url
 
 
 @pytest.fixture(scope="module")
 def other_way(served: Running) -> Generator[str]:
     """A proxy that speaks Responses and Interactions."""
-    with foldline_in_thread(settings_beside(served, openai_api="responses", gemini_api="interactions")) as url:
+    with foldline_in_thread(
+        settings_beside(served, openai_api="responses", gemini_api="interactions", store_timeout=5)
+    ) as url:
         yield url
 
 

@@ -32,7 +32,7 @@ WAYS: dict[str, tuple[str, dict[str, Any]]] = {
 async def test_a_restart_and_a_second_replica_know_every_id(front: Front, format_: Format, way: str) -> None:
     model, settings = WAYS[way]
     with redis_server() as server:
-        store = {"redis_url": SecretStr(server.url), "secret": SecretStr("s" * 32), **settings}
+        store = {"redis_url": SecretStr(server.url), "secret": SecretStr("s" * 32), "store_timeout": 5, **settings}
         async with front(format_, model, **store) as one, front(format_, model, **store) as two:
             first = await one.ask("The code is PLUM-1.")
             second = await two.ask("The berth is KIWI-7.", first.id, stream=True)
