@@ -67,18 +67,19 @@ class GenerateClient(Client):
             config["tools"] = [{"function_declarations": declared}]
         config |= {"max_output_tokens": setup.most} if setup.most else {}
         if setup.thinks:
-            config["thinking_config"] = {"include_thoughts": True}
-            if "2.5" not in setup.model:
-                config["thinking_config"]["thinking_level"] = "LOW"
+            level = {} if "2.5" in setup.model else {"thinking_level": "LOW"}
+            config["thinking_config"] = {"include_thoughts": True, **level}
         if setup.schema:
             config |= {"response_mime_type": "application/json", "response_json_schema": setup.schema}
         return types.GenerateContentConfig.model_validate(config)
 
     def _said(self, pieces: Sequence[Any]) -> Said:
-        parts = [part for piece in pieces for part in piece.candidates[0].content.parts or []]
+        parts: list[Any] = []
+        for piece in pieces:
+            parts += piece.candidates[0].content.parts or []
         last = pieces[-1]
         used = last.usage_metadata
-        kept = parts
+        kept: list[Any] = parts
         if self.setup.bare:
             kept = [part.model_copy(update={"thought_signature": None}) for part in parts if not part.thought]
         return Said(

@@ -9,7 +9,8 @@ from typing import Any, TypeAlias, cast
 
 from tests.any_to_any.clients import Format, Json
 
-Sign: TypeAlias = "tuple[str, Any] | str"
+Wanted: TypeAlias = Callable[[Any], bool] | str | float | dict[str, Any]
+Sign: TypeAlias = tuple[str, Wanted] | str
 """Where a concept stands in a body: a path (`a.b`; lists are looked through), and what must stand there (a value, a
 test of it, or by the path alone: anything)."""
 
@@ -57,8 +58,7 @@ def stands(sign: Sign | None, body: Any) -> bool:
     if wanted is None:
         return bool(found)
     if callable(wanted):
-        test = cast("Callable[[Any], bool]", wanted)
-        return any(test(value) for value in found)
+        return any(wanted(value) for value in found)
     return wanted in found
 
 

@@ -36,7 +36,7 @@ def chat(finish: str = "stop", usage: Json | None = None, **message: Any) -> Jso
 
 def responses(*output: Json, status: str = "completed", **more: Any) -> Json:
     """A response."""
-    part = {"type": "output_text", "text": "Hello.", "annotations": []}
+    part: Json = {"type": "output_text", "text": "Hello.", "annotations": []}
     hello: Json = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [part]}
     return {
         "id": "resp_1",

@@ -52,6 +52,9 @@ def interaction(**fields: Any) -> Json:
     return {"generation_config": fields}
 
 
+STRICT = tools("f", strict=True)
+STRICT["generate"] = F["generate"] | mode(mode="VALIDATED")
+STRICT["interactions"] = F["interactions"] | interaction(tool_choice="validated")
 CHOICE = "toolConfig.functionCallingConfig"
 FREE: dict[Format, Sign] = {
     "anthropic": ("tools.input_schema.properties", holds("input")),
@@ -80,11 +83,7 @@ TOOL_ROWS = (
     ),
     Row(
         "strict arguments",
-        {name: tools("f", strict=True)[name] for name in ("chat", "responses", "anthropic")}
-        | {
-            "generate": F["generate"] | mode(mode="VALIDATED"),
-            "interactions": F["interactions"] | interaction(tool_choice="validated"),
-        },
+        STRICT,
         {
             "chat": ("tools.function.strict", True),
             "responses": ("tools.strict", True),

@@ -13,6 +13,12 @@ PDF = "JVBERi0xLjQK"
 WAV = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA="
 ADDRESS = "https://example.com/a.png"
 LATER = "From now on in French."
+TALK: list[Json] = [
+    {"role": "user", "content": "hi"},
+    {"role": "assistant", "content": "Hello."},
+    {"role": "user", "content": "so?"},
+    {"role": "system", "content": LATER},
+]
 
 
 def shown(chat: Any = None, responses: Any = None, anthropic: Any = None, google: Any = None, steps: Any = None) -> Any:
@@ -162,17 +168,7 @@ SAID_ROWS = (
     ),
     Row(
         "later system message",
-        {
-            name: {
-                field: [
-                    {"role": "user", "content": "hi"},
-                    {"role": "assistant", "content": "Hello."},
-                    {"role": "user", "content": "so?"},
-                    {"role": "system", "content": LATER},
-                ]
-            }
-            for name, field in (("chat", "messages"), ("responses", "input"), ("anthropic", "messages"))
-        },
+        {"chat": {"messages": TALK}, "responses": {"input": TALK}, "anthropic": {"messages": TALK}},
         {
             "chat": ("messages", lambda one: one["role"] == "system" and LATER in str(one)),
             "responses": ("input", lambda one: one["role"] == "system" and LATER in str(one)),

@@ -1,0 +1,73 @@
+"""Clients that drop whatever they do not know hold long tool loops with models that want every thought back."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.any_to_any.clients import FORMATS, Format, Json
+from tests.any_to_any.conftest import World
+
+# Anthropic's SDK warns of models that will be switched off: it is their rules that count here.
+pytestmark = pytest.mark.filterwarnings("ignore:The model 'claude-:DeprecationWarning")
+
+STEPS = 10
+COUNT: Json = {"type": "object", "properties": {"to": {"type": "integer"}}, "required": ["to"]}
+ASK = "Please " + ", then ".join(f'call count_up with {{"to": {to}}}' for to in range(1, STEPS + 1)) + "."
+MODELS: tuple[tuple[Format, str], ...] = (
+    ("anthropic", "claude-opus-5-5"),
+    ("anthropic", "claude-fable-5-2"),
+    ("anthropic", "claude-sonnet-4-6"),
+    ("anthropic", "claude-sonnet-4-5"),
+    ("generate", "gemini-3-flash-preview"),
+    ("interactions", "gemini-3-flash-preview"),
+    ("responses", "gpt-5"),
+    ("chat", "deepseek-reasoner"),
+)
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize(("upstream", "model"), MODELS, ids=[f"{model}-{upstream}" for upstream, model in MODELS])
+@pytest.mark.parametrize("client", FORMATS)
+async def test_ten_steps_and_another_turn_without_a_refusal(
+    world: World, client: Format, upstream: Format, model: str, streams: bool
+) -> None:
+    """The whole chat is sent again where answers come whole; where they are streamed the proxy may chain."""
+    options: Json = {} if streams else {"chain": "never"}
+    talk = world.client(
+        client,
+        upstream,
+        model=model,
+        tools={"count_up": COUNT},
+        thinks=True,
+        bare=True,
+        streams=streams,
+        options=options,
+        system="Count.",
+    )
+    said = await talk.say(ASK)
+    for step in range(1, STEPS + 1):
+        assert [call.arguments for call in said.calls] == [{"to": step}]
+        assert said.finish == talk.calling
+        said = await talk.give((said.calls[0], f"counted {step}"))
+    assert said.calls == ()
+    assert said.finish == talk.finished
+    assert f"counted {STEPS}" in said.text
+    assert (await talk.say("Say: done")).text == "done"
+    assert world.refused == []
+    assert len(world.sim.journal.calls()) == STEPS + 2
+
+
+@pytest.mark.parametrize("client", FORMATS)
+async def test_a_chat_that_changes_its_model_half_way_shows_nobody_the_others_thoughts(
+    world: World, client: Format
+) -> None:
+    talk = world.client(client, "anthropic", tools={"count_up": COUNT}, thinks=True)
+    said = await talk.say('call count_up with {"to": 1}')
+    history = [*talk.history, *talk.results([(said.calls[0], "counted 1", False)])]
+    for upstream in ("generate", "responses", "chat", "interactions", "anthropic"):
+        other = world.client(client, upstream, tools={"count_up": COUNT}, thinks=True)
+        other.history = list(history)
+        said = await other.say("Say: go on")
+        assert said.text == "go on"
+        history = other.history
+    assert world.refused == []
