@@ -140,7 +140,7 @@ async def upstreams_of(settings: Settings, stack: contextlib.AsyncExitStack) -> 
             url = (await stack.enter_async_context(running_simulator())).url
         return {
             "openai": openai("openai", f"{url}/v1", DEMO_KEY),
-            "gemini": gemini("gemini", url, DEMO_KEY),
+            "gemini": gemini("gemini", url, DEMO_KEY, Spoken("interactions")),
             "anthropic": anthropic("anthropic", url, DEMO_KEY),
         }
     found: dict[str, Upstream] = {}
@@ -181,7 +181,7 @@ def policy_numbers(settings: Settings) -> dict[str, Any]:
     from app.context.policy import NUMBERS
     from app.context.tool_results.settings import ToolSettings
 
-    said = (*NUMBERS, "profile", "summary_model", "summary_when", "chain")
+    said = (*NUMBERS, "profile", "summary_model", "summary_when", "chain", "cache_marks")
     names = [name for name in said if name in settings.model_fields_set]
     numbers = {name: value for name in names if (value := getattr(settings, name)) is not None}
     tools = {

@@ -27,6 +27,7 @@ class Policy(msgspec.Struct, frozen=True):
     summary_model: str = "auto"
     summary_when: Literal["behind", "before"] = "behind"
     chain: Literal["auto", "never"] = "auto"
+    cache_marks: Literal["auto", "always", "never"] = "auto"
     tools: Mapping[str, ToolSettings] = {}
     strict: bool = False
     off: bool = False
@@ -43,7 +44,7 @@ NUMBERS = (
     "summary_tokens",
     "min_retention",
 )
-_ANY = frozenset((*NUMBERS, "summary_model", "summary_when", "chain", "tools", "off"))
+_ANY = frozenset((*NUMBERS, "summary_model", "summary_when", "chain", "cache_marks", "tools", "off"))
 PER_REQUEST = frozenset((*NUMBERS, "session", "profile", "chain", "off", "memory"))
 AGENT_MOST = 100_000
 AGENT_SHARE = 0.6

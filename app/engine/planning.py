@@ -107,6 +107,11 @@ class Planned(msgspec.Struct, frozen=True):
     checkpoints: Mapping[int, Checkpoint]
     steps: tuple[Step, ...]
 
+    def marks(self, wire: str) -> bool:
+        """Whether marks for a provider's prompt cache are set where the client, of this format, set none."""
+        wish = self.policy.cache_marks
+        return wish == "always" or (wish == "auto" and self.candidates[0].upstream.wire.name != wire)
+
     @property
     def urgent(self) -> Need | None:
         """What must be made before the turn can go out."""

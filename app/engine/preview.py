@@ -75,7 +75,7 @@ async def preview(
     candidate = made.candidates[0]
     whole, put_back = restored(for_candidate(made.plan.chat, True), made.checkpoints, candidate)
     put_back = 0 if whole.after else put_back
-    outbound, refused = _encoded(whole, made, rules.strict)
+    outbound, refused = _encoded(whole, made, rules.strict, made.marks(form.wire.name) and not made.policy.off)
     refused = made.plan.refusal or refused
     received = rough(body)
     originals = set(map(id, chat.messages))
@@ -155,11 +155,11 @@ def _inbound(form: Format, body: bytes, model: str) -> Inbound:
     return Inbound(body, model)
 
 
-def _encoded(whole: Chat, made: Planned, strict: bool) -> tuple[Outbound | None, str]:
+def _encoded(whole: Chat, made: Planned, strict: bool, marks: bool) -> tuple[Outbound | None, str]:
     """The request, and why it would be refused. The first candidate decides: no other is asked after a refusal."""
     candidate = made.candidates[0]
     try:
-        outbound = candidate.upstream.wire.encode(whole, candidate.upstream.target(candidate.model))
+        outbound = candidate.upstream.wire.encode(whole, candidate.upstream.target(candidate.model, marks))
     except ClientError as error:
         return None, error.message
     if strict:

@@ -17,6 +17,8 @@ from app.upstreams.headers import forwarded
 from app.upstreams.layers import delay, worth_retrying
 from app.upstreams.transport import Answer
 from app.upstreams.upstream import Credential
+from app.wires.repairs import repaired
+from app.wires.wire import Outbound
 
 if TYPE_CHECKING:
     from app.engine.engine import Engine
@@ -50,7 +52,8 @@ def refuse_losses(losses: tuple[Loss, ...]) -> None:
 
 
 class Sender:
-    """Sends. `attempts` counts every request that went out; `retries` bounds the further tries at one upstream."""
+    """Sends. `attempts` counts every request that went out; `retries` bounds the further tries at one upstream; `marks`
+    is as in wires.wire.Target."""
 
     def __init__(
         self,
@@ -65,6 +68,7 @@ class Sender:
         self._headers = headers
         self._credential = credential
         self._retries = engine.max_retries if retries is None else retries
+        self.marks = False
         self.attempts = 0
         self.last: Candidate | None = None
 
@@ -100,16 +104,31 @@ class Sender:
         upstream = candidate.upstream
         whole, put_back = restored(chat, checkpoints, candidate)
         put_back = 0 if chat.after else put_back  # the provider holds it already
-        outbound = upstream.wire.encode(whole, upstream.target(candidate.model))
-        if strict:
-            refuse_losses(outbound.losses)
+        outbound = self._encoded(whole, candidate, strict)
         headers = {**upstream.headers, **forwarded(self._headers, upstream.wire.name == self._wire)}
         headers["content-type"] = "application/json"
         headers["accept-encoding"] = "identity"  # a compressed stream is a delayed stream
         signed = upstream.sign(self._credential)
         headers.update(await signed if inspect.isawaitable(signed) else signed)
-        answer = await self._post(candidate, upstream.url(outbound), headers, outbound.body)
-        return Sent(candidate, whole, answer, len(outbound.body), outbound.untouched, put_back, outbound.losses)
+        losses = outbound.losses
+        try:
+            answer = await self._post(candidate, upstream.url(outbound), headers, outbound.body)
+        except UpstreamError as error:
+            mended = None if outbound.untouched else repaired(upstream.wire.name, error, whole)
+            if mended is None:
+                raise
+            whole, loss = mended
+            outbound = self._encoded(whole, candidate, strict)
+            losses = (*outbound.losses, loss)
+            answer = await self._post(candidate, upstream.url(outbound), headers, outbound.body)
+        return Sent(candidate, whole, answer, len(outbound.body), outbound.untouched, put_back, losses)
+
+    def _encoded(self, chat: Chat, candidate: Candidate, strict: bool) -> Outbound:
+        """The request. Raises ClientError for what cannot be sent there, and in strict mode for any loss."""
+        outbound = candidate.upstream.wire.encode(chat, candidate.upstream.target(candidate.model, self.marks))
+        if strict:
+            refuse_losses(outbound.losses)
+        return outbound
 
     async def _post(self, candidate: Candidate, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
         engine, upstream = self._engine, candidate.upstream

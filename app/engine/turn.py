@@ -34,6 +34,7 @@ from app.errors import ClientError, ProxyError, UpstreamError
 from app.observe import Outcome, TurnDetails
 from app.state.keys import Session
 from app.state.store import Recalled
+from app.wires.anthropic.names import NAME as ANTHROPIC
 from app.wires.envelope import encode as to_json
 from app.wires.lost import is_lost
 from app.wires.threads import THREADS
@@ -42,6 +43,9 @@ from app.wires.wire import Stamp, Writer
 LOG = logging.getLogger(__name__)
 AGAIN = 1
 """Times that a turn is sent once more because the model's own output was unusable, before anything of it went out."""
+REQUEST_ID: Mapping[str, tuple[str, ...]] = {ANTHROPIC: ("request-id",)}
+"""Where else the SDKs of a format look for the id of a request."""
+
 MOST_SUMMARIES = 2
 """Summaries that one turn waits for: of what came before an agent's task, and of the task's own finished steps."""
 
@@ -181,6 +185,7 @@ class Turn:
         chat, strict = made.plan.chat, self.engine.strict
         candidates = made.candidates[:1] if self.thread and self.thread.foreign else made.candidates
         asked = as_asked(self.thread, made, chat)
+        self._sender.marks = made.marks(self.request.wire.name) and not made.policy.off
         self.sent = sent = await self._sender.send(chat, candidates, made.checkpoints, strict, asked)
         self.fetching = self.engine.parking.fetching(self.session, made.chat, made.plan, made.policy)
         plan = chaining.as_sent(made.plan, sent.chat.after, sent.candidate.upstream.name)
@@ -250,7 +255,7 @@ class Turn:
 
     def headers(self, sent_tokens: int = 0) -> dict[str, str]:
         """Foldline's response headers."""
-        headers = {"x-request-id": self.request.request_id}
+        headers = dict.fromkeys(("x-request-id", *REQUEST_ID.get(self.request.wire.name, ())), self.request.request_id)
         if self.id:
             received = rough(self.request.inbound.body)
             sent = sent_tokens or self._sent_tokens() or received

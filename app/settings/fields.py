@@ -171,6 +171,12 @@ class Settings(BaseSettings):
     summary_when: Annotated[Literal["behind", "before"], BeforeValidator(choice("behind", "before"))] = Field(
         default="behind", description="Summaries are made behind the turn, for the next one, or before it goes out."
     )
+    cache_marks: Annotated[Literal["auto", "always", "never"], BeforeValidator(choice("auto", "always", "never"))] = (
+        Field(
+            default="auto",
+            description="Whether cache marks are set where a client set none; auto: for clients of other formats.",
+        )
+    )
     exact_counts: Switch = Field(
         default=False,
         description="Asks the provider for its own count of a prompt whose estimate is near a threshold.",

@@ -49,7 +49,7 @@ POLICY = (
 )
 """The policy numbers: they have a setting each, a route may override them, and so may a request."""
 
-WORDS = ("summary_model", "summary_when", "chain")
+WORDS = ("summary_model", "summary_when", "chain", "cache_marks")
 """What a route may say beside the numbers."""
 
 
@@ -79,6 +79,9 @@ class Route(Table):
     summary_model: str | None = None
     summary_when: Annotated[Literal["behind", "before"] | None, BeforeValidator(choice("behind", "before"))] = None
     chain: Annotated[Literal["auto", "never"] | None, BeforeValidator(choice("auto", "never"))] = None
+    cache_marks: Annotated[
+        Literal["auto", "always", "never"] | None, BeforeValidator(choice("auto", "always", "never"))
+    ] = None
     off: Switch = Field(default=False, description="true: chats of these models pass through untouched")
 
     @property

@@ -20,12 +20,14 @@ import msgspec
 from app.chat.model import Chat, Media, Message, Opaque, Part, Text, Thinking, Tool, ToolCall, ToolChoice, ToolResult
 from app.upstreams.transport import Transport
 from app.upstreams.upstream import Credential, Upstream
+from app.wires.anthropic import count_body
 from app.wires.envelope import ANYTHING, RAW_FIELDS, as_object, encode
+from app.wires.gemini import GEMINI
 from app.wires.gemini.spelling import camel
 from app.wires.openai_chat.names import NAME as OPENAI_CHAT
 from app.wires.openai_chat.names import TOOL_ERROR, legal
 from app.wires.toolnames import short_id
-from app.wires.wire import Outbound
+from app.wires.wire import Outbound, Target
 
 LOG = logging.getLogger(__name__)
 
@@ -90,7 +92,7 @@ async def exact(
 
 async def _asked(transport: Transport, upstream: Upstream, question: Question, credential: Credential) -> bytes:
     """The body of the answer; empty, which is no JSON, for a refusal."""
-    headers = {"content-type": "application/json", "accept-encoding": "identity"}
+    headers = {**upstream.headers, "content-type": "application/json", "accept-encoding": "identity"}
     signed = upstream.sign(credential)
     headers.update(await signed if inspect.isawaitable(signed) else signed)
     answer = await transport.post(upstream.base_url + question.path, headers, question.body)
@@ -101,11 +103,21 @@ async def _asked(transport: Transport, upstream: Upstream, question: Question, c
 
 
 def _gemini(outbound: Outbound, chat: Chat, model: str) -> Question:
-    """The whole request inside: bare contents would leave out the system text and the tools."""
+    """The whole request inside: bare contents would leave out the system text and the tools. Interactions have no count
+    of their own: what they would say is written as a generateContent request."""
+    if chat.after:
+        raise UnsaidError
+    if not outbound.path.startswith("/models/"):
+        outbound = GEMINI.encode(chat, Target("", model))
     path = _counting(outbound.path)
     fields: dict[str, Any] = dict(RAW_FIELDS.decode(outbound.body))
     fields["model"] = path[1:].rpartition(":")[0]
     return Question(path, encode({"generateContentRequest": fields}))
+
+
+def _anthropic(outbound: Outbound, chat: Chat, model: str) -> Question:
+    """The request itself, without what that endpoint refuses."""
+    return Question("/messages/count_tokens", count_body(chat, Target("", model)))
 
 
 def _vertex(outbound: Outbound, chat: Chat, model: str) -> Question:
@@ -242,10 +254,10 @@ def _is_vertex(upstream: Upstream) -> bool:
 
 
 WAYS: tuple[Way, ...] = (
-    # the first that fits counts. Anthropic's messages/count_tokens, which takes the request itself, belongs here as
-    # soon as its wire is there. Compatible servers have no count in common
+    # the first that fits counts. Compatible servers have no count in common
     Way(_is_vertex, _vertex, "totalTokens"),
     Way(lambda upstream: upstream.kind == "gemini", _gemini, "totalTokens"),
+    Way(lambda upstream: upstream.kind == "anthropic", _anthropic, "input_tokens"),
     Way(lambda upstream: upstream.kind == "openai" and upstream.own, _openai, "input_tokens"),
 )
 """Every way of counting that there is."""

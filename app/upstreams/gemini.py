@@ -18,17 +18,17 @@ FREE_TIER = 86_400.0
 """Seconds that an interaction is kept on the free tier; a paid one keeps it for 55 days (Interactions API overview at
 ai.google.dev)."""
 
-_ANY = Spoken()
+_GENERATE = Spoken("generate")
 
 
-def gemini(name: str, base_url: str = "", key: str = "", spoken: Spoken = _ANY) -> Upstream:
+def gemini(name: str, base_url: str = "", key: str = "", spoken: Spoken = _GENERATE) -> Upstream:
     """The Developer API. A base URL without a version gets v1beta."""
     base = with_version(base_url or BASE_URL, VERSION)
     generate = Upstream(name, "gemini", GEMINI, base, with_key("x-goog-api-key", "", key), bool(key), small=SMALL)
     return _speaking(generate, base, spoken)
 
 
-def vertex(name: str, project: str, location: str, base_url: str = "", spoken: Spoken = _ANY) -> Upstream:
+def vertex(name: str, project: str, location: str, base_url: str = "", spoken: Spoken = _GENERATE) -> Upstream:
     """Gemini on Vertex AI: the same bodies under the project's own path, signed with Google Cloud credentials."""
     host = base_url or (
         "https://aiplatform.googleapis.com" if location == "global" else f"https://{location}-aiplatform.googleapis.com"

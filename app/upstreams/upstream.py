@@ -97,9 +97,9 @@ class Upstream(msgspec.Struct, frozen=True):
         """The upstream as a client of this format is best served by it."""
         return self.native.get(wire, self)
 
-    def target(self, model: str) -> Target:
-        """What encoding needs to know to ask for `model` here."""
-        return Target(self.name, model, self.own)
+    def target(self, model: str, marks: bool = False) -> Target:
+        """What encoding needs to know to ask for `model` here; `marks` as in Target."""
+        return Target(self.name, model, self.own, marks)
 
     def url(self, outbound: Outbound) -> str:
         """Where the request goes."""

@@ -32,11 +32,13 @@ class Target(msgspec.Struct, frozen=True):
         name: the upstream's name in the settings.
         model: the model to ask for there.
         own: the provider's own service, not a compatible server (which may know fewer, or older, fields).
+        marks: where the client set no marks for the provider's prompt cache, they are set for it, if there are such.
     """
 
     name: str
     model: str
     own: bool = True
+    marks: bool = False
 
 
 class Outbound(msgspec.Struct, frozen=True):

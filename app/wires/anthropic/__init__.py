@@ -26,7 +26,7 @@ class Anthropic:
 
     def encode(self, chat: Chat, target: Target) -> Outbound:
         """The chat as Anthropic takes it."""
-        return encode(chat, target)
+        return encode(chat, target, target.marks)
 
     def reader(self, chat: Chat, stream: bool, new_id: Callable[[], str]) -> Reader:
         """A reader for the provider's answer."""
