@@ -85,9 +85,8 @@ async def test_an_answer_that_broke_off_is_not_kept(http: httpx2.AsyncClient) ->
 async def test_an_answer_that_nobody_waited_for_is_not_kept(http: httpx2.AsyncClient) -> None:
     body = {"model": "gpt-4.1", "input": "[[words=40]] [[delay=50]]", "stream": True}
     async with http.stream("POST", "/v1/responses", json=body) as answer:
-        async for data in answer.aiter_bytes():
-            first = json.loads(data.split(b"data: ", 1)[1].split(b"\n", 1)[0])
-            break
+        data = await anext(answer.aiter_bytes())
+    first = json.loads(data.split(b"data: ", 1)[1].split(b"\n", 1)[0])
     assert (await http.get(f"/v1/responses/{first['response']['id']}")).status_code == 404
 
 
