@@ -84,12 +84,19 @@ def _codex(url: str, settings: Settings) -> list[str]:
 
 def _opencode(url: str, settings: Settings) -> list[str]:
     provider: dict[str, object] = {
-        "npm": "@ai-sdk/openai-compatible",
+        "npm": "@ai-sdk/openai" if _reasons_at_openai(settings) else "@ai-sdk/openai-compatible",
         "name": "Foldline",
         "options": {"baseURL": f"{url}/v1", "apiKey": "{env:OPENAI_API_KEY}"},
         "models": {"lab" if settings.demo else "YOUR-MODEL": {}},
     }
     return json.dumps({"provider": {"foldline": provider}}, indent=2).splitlines()
+
+
+def _reasons_at_openai(settings: Settings) -> bool:
+    """Whether OpenAI itself serves: its reasoning models refuse the `max_tokens` that opencode writes in Chat
+    Completions, so opencode is told to speak Responses. Elsewhere Chat Completions let more be chained."""
+    served = settings.every_upstream.values()
+    return any(one.kind == "openai" and one.configured and "//api.openai.com" in one.base_url for one in served)
 
 
 CLIENTS: dict[str, Callable[[str, Settings], list[str]]] = {

@@ -102,6 +102,24 @@ def test_env_prints_opencodes_own_file(capsys: pytest.CaptureFixture[str]) -> No
 
 
 @pytest.mark.parametrize(
+    ("variables", "package"),
+    [
+        ({}, "@ai-sdk/openai-compatible"),
+        ({"OPENAI_API_KEY": "k"}, "@ai-sdk/openai"),
+        ({"OPENAI_BASE_URL": "http://127.0.0.1:11434/v1"}, "@ai-sdk/openai-compatible"),
+        ({"GEMINI_API_KEY": "k"}, "@ai-sdk/openai-compatible"),
+    ],
+)
+def test_opencode_speaks_responses_where_openai_itself_serves(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], variables: dict[str, str], package: str
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert main(["env", "--client", "opencode"]) == 0
+    assert json.loads(capsys.readouterr().out)["provider"]["foldline"]["npm"] == package
+
+
+@pytest.mark.parametrize(
     ("variables", "said"),
     [
         ({}, "=lab"),

@@ -210,6 +210,12 @@ GEMINI = [
     config("topP", 0.5, "top_p"),
     Row("topK", {"generationConfig": {"topK": 4}}, lost="top_k"),
     Row("topK elsewhere", {"generationConfig": {"topK": 4}}, {"top_k": 4}, target=Target("x", "m", own=False)),
+    Row(
+        "topK of a model that reasons",
+        {"generationConfig": {"topK": 4}},
+        lost="top_k",
+        target=Target("x", "gpt-5", own=False),
+    ),
     Row("candidateCount", {"generationConfig": {"candidateCount": 2}}, refused="candidateCount"),
     config("stopSequences", ["a"], "stop"),
     Row("stopSequences, many", {"generationConfig": {"stopSequences": list("abcde")}}, lost="stop"),

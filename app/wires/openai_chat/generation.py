@@ -50,11 +50,11 @@ def sampling(chat: Chat, target: Target, losses: list[Loss]) -> dict[str, Any]:
         "reasoning_effort": _effort(s.reasoning, target, losses),
         "tool_choice": tool_choice(s.tool_choice, chat.tools, target),
         "response_format": _response_format(s.output, losses),
-        "top_k": None if target.own else s.top_k,
+        "top_k": None if target.own or reasons else s.top_k,
         "store": chat.store if target.own else None,
         **_chance(chat, target, reasons, losses),
     }
-    if s.top_k is not None and target.own:
+    if s.top_k is not None and (target.own or reasons):
         losses.append(Loss("top_k", "OpenAI does not take top_k."))
     return {name: value for name, value in body.items() if value is not None}
 
