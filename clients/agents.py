@@ -123,6 +123,11 @@ def _opencodes_file(desk: Desk, lines: str) -> None:
     desk.write(".config/opencode/opencode.json", lines.replace('"lab"', json.dumps(desk.model)))
 
 
+def _opencodes_file_for_openai(desk: Desk, lines: str) -> None:
+    """The file as it is printed where OpenAI itself serves."""
+    _opencodes_file(desk, lines.replace("@ai-sdk/openai-compatible", "@ai-sdk/openai"))
+
+
 AGENTS = (
     Agent(
         "Claude Code",
@@ -133,7 +138,7 @@ AGENTS = (
         'call Bash with {"command":"cat note.txt","description":"reads the note"}',
         ("claude-sonnet-5-5", "gpt-5", "gemini-3-pro"),
         variables={"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"},
-        below='call Agent with {"description":"greets","prompt":"say: hello from below","subagent_type":"general-purpose"}',
+        below='call Agent with {"description":"greets","prompt":"say: hello","subagent_type":"general-purpose"}',
     ),
     Agent(
         "Codex",
@@ -152,8 +157,19 @@ AGENTS = (
         "opencode",
         _opencode,
         'call bash with {"command":"cat note.txt","description":"reads the note"}',
-        ("gpt-5", "claude-sonnet-5-5", "gemini-3-pro"),
+        ("lab", "claude-sonnet-5-5", "gemini-3-pro"),
         settle=_opencodes_file,
+        beside=1,
+    ),
+    Agent(
+        "opencode",
+        "opencode-ai",
+        "Responses",
+        "opencode",
+        _opencode,
+        'call bash with {"command":"cat note.txt","description":"reads the note"}',
+        ("gpt-5",),
+        settle=_opencodes_file_for_openai,
         beside=1,
     ),
     Agent(
@@ -207,7 +223,7 @@ def _talked(agent: Agent, desk: Desk, place: Place) -> Iterator[str]:
 
 def _recognised(agent: Agent, turns: list[Turn]) -> Iterator[str]:
     """What is wrong in how Foldline took the turns: one session, each turn going on from the one before."""
-    if failed := [turn.status for turn in turns if turn.status != 200]:  # noqa: PLR2004 # HTTP
+    if failed := [turn.status for turn in turns if turn.status != 200]:
         yield f"turns that failed: {failed}"
     if len(turns) != 4 + agent.beside:
         yield f"{len(turns)} turns, not 4 and {agent.beside} beside them"

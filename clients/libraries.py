@@ -1,4 +1,4 @@
-"""SDKs and frameworks: each runs one script, which has two turns, a stream and a tool's turn and prints what it heard."""
+"""SDKs and frameworks: each runs one script, which talks, streams, calls a tool, and prints what it heard."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def judged(heard: dict[str, Any]) -> Iterator[str]:
     """What is wrong in what a client heard."""
     if SAID["expected"] not in heard["second"]:
         yield f"the second turn does not know the first: {heard['second']!r}"
-    if heard["streamed"].strip() != SAID["streamed"] or heard["chunks"] < 2:  # noqa: PLR2004 # one is no stream
+    if heard["streamed"].strip() != SAID["streamed"] or heard["chunks"] < 2:
         yield f"the stream is not what was said: {heard['streamed']!r} in {heard['chunks']} pieces"
     if heard["called"] != [SAID["arguments"]]:
         yield f"the tool was called with {heard['called']!r}"
@@ -125,7 +125,7 @@ def judged(heard: dict[str, Any]) -> Iterator[str]:
 
 def told_apart(turns: list[Turn]) -> Iterator[str]:
     """What is wrong in how Foldline took the turns: the talk, the stream and the tool's talk are three sessions."""
-    if failed := [turn.status for turn in turns if turn.status != 200]:  # noqa: PLR2004 # HTTP
+    if failed := [turn.status for turn in turns if turn.status != 200]:
         yield f"turns that failed: {failed}"
     counts = sorted(Counter(turn.session for turn in turns).values())
     if counts != [1, 2, 2]:

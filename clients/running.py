@@ -67,7 +67,7 @@ class Place:
 
     def _turn(self, logged: Mapping[str, Any]) -> Turn:
         with urllib.request.urlopen(f"{self.url}/foldline/turns/{logged['turn']}", timeout=10) as answer:
-            known = json.load(answer).get("known") or {}
+            known: dict[str, Any] = json.load(answer).get("known") or {}
         return Turn(logged["session"], logged["model"], logged["status"], logged["plan"], known.get("prefix", 0))
 
 

@@ -12,11 +12,8 @@ first = client.responses.create(model=MODEL, input=said)
 said += [*first.output, {"role": "user", "content": SAID["second"]}]
 second = client.responses.create(model=MODEL, input=said)
 
-chunks = []
 with client.responses.stream(model=MODEL, input=SAID["stream"]) as stream:
-    for event in stream:
-        if event.type == "response.output_text.delta":
-            chunks.append(event.delta)
+    chunks = [event.delta for event in stream if event.type == "response.output_text.delta"]
     assert stream.get_final_response().output_text == "".join(chunks)
 
 tools = [{"type": "function", **SAID["tool"], "strict": False}]

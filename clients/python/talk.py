@@ -1,4 +1,4 @@
-"""What every Python client says and hears: the lines of conversation.json, the model to ask, and the report at the end."""
+"""What every Python client says and hears: the lines of conversation.json, the model, the report at the end."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CALLED: list[dict[str, Any]] = []
 
 
 def report(package: str, second: str, chunks: Iterable[str], told: str) -> None:
-    """Print what the runner judges: the second answer, the pieces of the stream, the tool's arguments and its answer."""
+    """Print what the runner judges: the second answer, the pieces of the stream, the tool's arguments, its answer."""
     pieces = [chunk for chunk in chunks if chunk]
     print(
         json.dumps(
