@@ -35,6 +35,10 @@ MOST_SESSIONS = 512
 MOST_FORMS = 200
 """Small forms of one session."""
 
+FETCHED = 2
+"""Times TOOL_RESULT_TOKENS that one fetch may take: the rows that a model asks for by number all come, at 40 of them and
+up to 300 tokens each, while a form of the whole stays within the setting itself."""
+
 _HANDLE_BYTES = 15
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.Decoder(Parked).decode
@@ -118,7 +122,7 @@ class Parking:
                 return None
             return _unpack(found) if found is not None else None
 
-        bounds = Bounds(policy.fetch_rows_limit, policy.tool_result_tokens, family_of(chat.model))
+        bounds = Bounds(policy.fetch_rows_limit, FETCHED * policy.tool_result_tokens, family_of(chat.model))
         return Fetching(name, bounds, find)
 
 
