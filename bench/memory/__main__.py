@@ -19,6 +19,7 @@ from bench.memory.filler import WORDS
 from bench.memory.outcome import Outcome, outcome
 from bench.memory.play import Run, everything, play, window
 from bench.memory.serving import foldline
+from bench.memory.spoken import APIS
 from bench.memory.summarisers import SUMMARISERS
 from bench.memory.table import legend, table, targets_table
 from bench.memory.talk import Talk, talk
@@ -34,6 +35,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--turns", type=int, default=200, help="user messages a conversation")
     parser.add_argument("--languages", default="en,ja", help=f"of {', '.join(WORDS)}")
     parser.add_argument("--summarisers", default="good,half,none", help=f"of {', '.join(SUMMARISERS)}")
+    parser.add_argument("--upstream", default="chat", choices=tuple(APIS), help="the API that Foldline speaks upstream")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--noise", type=float, default=0.5, help="numbers and names a turn that nobody asks for")
     parser.add_argument("--budget", type=int, default=8000, help="FOLD_AT_TOKENS, and the sliding window")
@@ -63,7 +65,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, _leave)  # so that what was started is ended
     tokens.reach(given.judges)
     where = f"{platform.machine()}, {os.cpu_count()} CPUs, Python {platform.python_version()}"
-    print(f"# {where}, load {os.getloadavg()[0]:.1f}, {time.strftime('%F')}, seed {given.seed}, budget {given.budget}")
+    print(
+        f"# {where}, load {os.getloadavg()[0]:.1f}, {time.strftime('%F')}, seed {given.seed}, budget {given.budget}"
+        f", upstream {given.upstream}"
+    )
     print(f"# tokens: {tokens.tokenizer()}; prompts of each run with noise {given.noise} a turn", flush=True)
     results = asyncio.run(_all(given))
     if given.json:
@@ -113,11 +118,12 @@ async def _runs(given: argparse.Namespace, upstream: Upstream, told: Talk):
     for name, shape in (("everything", everything), ("window", window(given.budget))):
         upstream.begin()
         yield await play(name, told, upstream.url, upstream, think=0, shape=shape)
+    api = APIS[given.upstream]
     more = dict(pair.split("=", 1) for pair in given.setting)
     for summariser in given.summarisers.split(","):
-        async with foldline(upstream.url, given.store, **{"fold_at_tokens": given.budget, **more}) as url:
+        async with foldline(upstream.url, given.store, api, **{"fold_at_tokens": given.budget, **more}) as url:
             upstream.begin(summariser)
-            yield await play(f"foldline, {summariser}", told, url, upstream, think=think)
+            yield await play(f"foldline, {summariser}", told, url, upstream, think=think, model=api.model)
 
 
 def _write(directory: Path, run: Run) -> None:

@@ -24,14 +24,40 @@ class _Raw(msgspec.Struct):
 
 
 @dataclass(frozen=True, slots=True)
+class Said:
+    """One message of a request in any API's form.
+
+    Attributes:
+        raw: as it was serialised. words: calls and their arguments included.
+        calls: ids of the calls in it. answers: the id of the call whose result it is; None if it is none.
+    """
+
+    raw: bytes
+    role: str
+    words: str
+    calls: tuple[str, ...] = ()
+    answers: str | None = None
+
+    @property
+    def parsed(self) -> dict[str, Any]:
+        """The message as Chat Completions has it, without its words."""
+        if self.answers is not None:
+            return {"role": "tool", "tool_call_id": self.answers}
+        return {"role": self.role, "tool_calls": [{"id": call} for call in self.calls]}
+
+
+@dataclass(frozen=True, slots=True)
 class Body:
     """One request to the upstream.
 
     Attributes:
-        messages: each as it was serialised; `tools` too, empty if there are none.
+        messages: each as it was serialised; `tools` too, empty if there are none. The first may be the system text.
         texts: the words of each message, calls and their arguments included.
         roles: of each message. sizes: tokens of each.
         limit: tokens that the answer may take; 0 if nothing was said.
+        held: how many of the messages were not sent, as the provider held them under the id `before`.
+        chain: what an id of the answer brings back, but the answer itself; only of APIs that keep conversations.
+        store: whether the answer may be kept. size: bytes of the request.
     """
 
     messages: tuple[bytes, ...]
@@ -43,6 +69,19 @@ class Body:
     model: str
     stream: bool
     limit: int
+    held: int = 0
+    before: str = ""
+    chain: tuple[Said, ...] = ()
+    store: bool = True
+    size: int = 0
+
+    @property
+    def marks(self) -> tuple[bytes, ...]:
+        """What tells each message from another: its bytes, or, where a provider holds them in a form of its own, who
+        said what."""
+        if not self.chain:
+            return self.messages
+        return tuple(f"{role}\n{text}".encode() for role, text in zip(self.roles, self.texts, strict=True))
 
     @property
     def tokens(self) -> int:
@@ -91,6 +130,19 @@ def body(raw: bytes) -> Body:
         model=given.model,
         stream=given.stream,
         limit=given.max_completion_tokens or given.max_tokens or 0,
+        size=len(raw),
+    )
+
+
+def made(said: Sequence[Said], **more: Any) -> Body:
+    """A request of any API, from its messages. Further arguments are fields of Body."""
+    return Body(
+        messages=tuple(one.raw for one in said),
+        texts=tuple(one.words for one in said),
+        roles=tuple(one.role for one in said),
+        sizes=tuple(tokens.PER_MESSAGE + tokens.of_text(one.words) for one in said),
+        parsed=tuple(one.parsed for one in said),
+        **more,
     )
 
 
@@ -103,7 +155,8 @@ def _words(message: dict[str, Any]) -> str:
 
 def extends(before: Body, after: Body) -> bool:
     """Whether `after` begins, byte for byte, with all messages of `before` (and has the same tools in front)."""
-    return before.tools == after.tools and after.messages[: len(before.messages)] == before.messages
+    marks = before.marks
+    return before.tools == after.tools and after.marks[: len(marks)] == marks
 
 
 def prefix_share(before: Body, after: Body) -> float:
@@ -122,7 +175,7 @@ def common(first: bytes, second: bytes) -> int:
 
 
 def _serialised(given: Body) -> bytes:
-    return given.tools + b",".join(given.messages)
+    return given.tools + b",".join(given.marks)
 
 
 def shared_tokens(earlier: Sequence[Body], now: Body) -> int:
@@ -133,12 +186,12 @@ def shared_tokens(earlier: Sequence[Body], now: Body) -> int:
 def _shared(before: Body, now: Body) -> int:
     if before.tools != now.tools:
         return 0
-    shared = now.tools_tokens
-    for index, message in enumerate(now.messages):
-        if index < len(before.messages) and before.messages[index] == message:
+    shared, old = now.tools_tokens, before.marks
+    for index, mark in enumerate(now.marks):
+        if index < len(old) and old[index] == mark:
             shared += now.sizes[index]
             continue
-        if index < len(before.messages) and before.roles[index] == now.roles[index]:
+        if index < len(old) and before.roles[index] == now.roles[index]:
             shared += _same_words(before.texts[index], now.texts[index])
         break
     return shared

@@ -24,10 +24,12 @@ class Outcome:
 
     Attributes:
         in_view: planted values that stand in the last request, of `facts`. lost: the others' kinds and values.
-        sent: tokens of all requests, summaries and their answers included. chat: of the chat's own requests.
+        sent: tokens of all requests, summaries and their answers included. chat: of the chat's own requests. What a
+            provider holds and reads again counts as sent: it is in view, and it is billed.
         peak: tokens of the largest request of the chat. last: of the last one.
         over: tokens by which a request exceeded the budget plus its newest exchange, at most; 0 if none did.
         extending: share of the chat's requests that begin with all of the one before.
+        continued: share of the chat's requests that go on from what the provider holds. wired: bytes of all requests.
         prefix: mean share of the request before that a request begins with.
         summaries: calls for a summary; again: those that ask once more for what was lost.
         summary_tokens: theirs, questions and answers.
@@ -57,6 +59,8 @@ class Outcome:
     p95: float
     faults: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
+    continued: float = 0
+    wired: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """For a file."""
@@ -95,6 +99,8 @@ def outcome(run: Run, budget: int) -> Outcome:
         p95=p95,
         faults=tuple(Counter(fault for record in chat for fault in faults(record.sent))),
         failures=run.failures,
+        continued=sum(bool(record.sent.before) for record in chat) / max(1, len(chat)),
+        wired=sum(record.sent.size for record in run.records),
     )
 
 

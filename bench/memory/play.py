@@ -63,11 +63,20 @@ def _size(message: Message) -> int:
     return tokens.PER_MESSAGE + tokens.of_text(str(message["content"]))
 
 
-async def play(name: str, talk: Talk, url: str, upstream: Upstream, *, think: float, shape: Shape = everything) -> Run:
+async def play(
+    name: str,
+    talk: Talk,
+    url: str,
+    upstream: Upstream,
+    *,
+    think: float,
+    shape: Shape = everything,
+    model: str = MODEL,
+) -> Run:
     """Play a talk turn by turn.
 
     Args:
-        url: an origin that speaks OpenAI's chat format.
+        url: an origin that speaks OpenAI's chat format. model: what is asked for.
         think: seconds of silence at the upstream before the user speaks again: less than any user takes to type.
     """
     chat: list[Message] = [{"role": "system", "content": talk.system}]
@@ -77,7 +86,7 @@ async def play(name: str, talk: Talk, url: str, upstream: Upstream, *, think: fl
         for said in talk.said:
             chat.append({"role": "user", "content": said})
             began = time.perf_counter()
-            answer, failure = await ask(session, url, shape(chat))
+            answer, failure = await ask(session, url, shape(chat), model=model)
             seconds.append(time.perf_counter() - began)
             if failure:
                 failures.append(failure)

@@ -92,7 +92,7 @@ class Breakpoints:
         """Tokens of the longest beginning of `sent` at which a breakpoint stood before; then `sent` sets its own."""
         mark, told, found = hash(sent.tools), sent.tools_tokens, 0
         marks: list[int] = []
-        for message, size in zip(sent.messages, sent.sizes, strict=True):
+        for message, size in zip(sent.marks, sent.sizes, strict=True):
             mark, told = hash((mark, message)), told + size
             marks.append(mark)
             if mark in self._seen:

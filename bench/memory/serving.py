@@ -14,6 +14,8 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+from bench.memory.spoken.api import Api
+from bench.memory.spoken.chat import CHAT
 from bench.servers import OURS, PROXIES, ROOT, free_port
 
 STARTING = 60.0
@@ -23,20 +25,21 @@ OUTPUT = "output"
 
 
 @asynccontextmanager
-async def foldline(upstream: str, store: str, **settings: object) -> AsyncGenerator[str]:
+async def foldline(upstream: str, store: str, api: Api = CHAT, **settings: object) -> AsyncGenerator[str]:
     """Its origin. It is ended with the block.
 
     Started and ended beside the event loop: the upstream, which lives in that, is still asked while a server ends.
 
     Args:
         upstream: the origin of the fake provider. store: its REDIS_URL; DIR stands for a directory of its own.
+        api: what is spoken there.
         settings: any other setting, by its name in small letters.
 
     Raises:
         RuntimeError: it did not start; the message holds the end of what it said.
     """
     with tempfile.TemporaryDirectory(prefix="foldline-bench-") as name:
-        given = {"openai_base_url": f"{upstream}/v1", "redis_url": store.replace("DIR", name), **settings}
+        given = {**api.settings(upstream), "redis_url": store.replace("DIR", name), **settings}
         port = free_port()
         process = await asyncio.to_thread(_launched, Path(name), port, given)
         try:

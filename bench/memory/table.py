@@ -16,12 +16,14 @@ HEADS = (
     "peak",
     "over budget",
     "extend",
+    "continued",
     "prefix",
     "summaries",
     "again",
     "a turn",
     "their tokens",
     *(f"$ {name}" for name in PRICES),
+    "MB",
     "p50 ×",
     "p95 ×",
 )
@@ -53,12 +55,14 @@ def _cells(outcome: Outcome, runs: Mapping[str, Outcome]) -> list[str]:
         f"{outcome.peak:,}",
         f"{max(outcome.over, 0):,}",
         f"{outcome.extending:.1%}",
+        f"{outcome.continued:.1%}",
         f"{outcome.prefix:.1%}",
         str(outcome.summaries),
         str(outcome.again),
         f"{outcome.summaries / outcome.turns:.3f}",
         f"{outcome.summary_tokens:,}",
         *(f"{outcome.cost[name]:.3f}" for name in PRICES),
+        f"{outcome.wired / 1e6:.1f}",
         f"{outcome.p50 / direct.p50:.1f}" if direct and direct.p50 else "",
         f"{outcome.p95 / direct.p95:.1f}" if direct and direct.p95 else "",
     ]
@@ -80,6 +84,8 @@ def legend() -> str:
     return (
         "of all: tokens, of sending everything. over budget: tokens beyond budget and newest exchange, at most. "
         "extend: requests that begin with all bytes of the one before. prefix: mean share of the one before that a "
-        "request begins with. again: summaries that were asked for once more. "
+        "request begins with. continued: requests that go on from what the provider holds. "
+        "again: summaries that were asked for once more. "
+        "MB: bytes of all requests. "
         f"$: list price of {LISTED}, {models}. ×: time of a turn over the upstream asked directly."
     )

@@ -1,6 +1,7 @@
 """A provider on loopback that records every body, answers chats in one or two sentences, and summaries as it is told.
 
-It runs in the bench's own event loop. Its usage comes from the tokenizer of `tokens`; `cached_tokens` is the byte-equal
+It runs in the bench's own event loop, and speaks all of APIS. Those that keep conversations inherit the history by id,
+and bill the whole chain. Its usage comes from the tokenizer of `tokens`; what it says was cached is the byte-equal
 beginning that a request shares with an earlier one of the same run.
 """
 
@@ -11,17 +12,18 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
 from aiohttp import web
 
 from bench.memory import tokens
-from bench.memory.bodies import Body, body, shared_tokens
+from bench.memory.bodies import Body, Said, shared_tokens
 from bench.memory.filler import WORDS
+from bench.memory.spoken import APIS
+from bench.memory.spoken.api import Api, Told, UnknownError, UnreadableError
 from bench.memory.summarisers import SUMMARISERS
 
 LIMIT = re.compile(r"(?:at most |^)(\d[\d,]*) tokens|(\d[\d,]*)トークン")
@@ -31,6 +33,9 @@ NEAR = 24
 """Earlier requests that are looked at for a shared beginning, besides the very first ones: providers' caches forget."""
 
 FIRST = 4
+PREFIXES = {"interactions": "v1_", "responses": "resp_"}
+"""Of the ids of answers."""
+
 MODELS = {"object": "list", "data": [{"id": "gpt-4.1", "object": "model", "owned_by": "bench"}]}
 
 
@@ -41,7 +46,7 @@ class Record:
     Attributes:
         cached: tokens of `sent.tokens` that stand at the beginning of an earlier request too.
         answered: tokens of the answer.
-        at: seconds on the monotonic clock.
+        at: seconds on the upstream's clock.
     """
 
     sent: Body
@@ -59,6 +64,8 @@ class Upstream:
         summariser: a name in SUMMARISERS.
         script: assistant messages to answer with before anything else, in order.
         refused: bodies that are no request of this format at all, with the reason.
+        kept: conversations by the id of their newest answer: all messages but the system text, which no id brings back.
+        clock: gives seconds, for the records.
     """
 
     url: str = ""
@@ -66,6 +73,8 @@ class Upstream:
     script: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     records: list[Record] = field(default_factory=list[Record])
     refused: list[str] = field(default_factory=list[str])
+    kept: dict[str, tuple[Said, ...]] = field(default_factory=dict[str, tuple[Said, ...]])
+    clock: Callable[[], float] = time.monotonic
     open: int = 0
 
     def begin(self, summariser: str = "good") -> None:
@@ -74,6 +83,7 @@ class Upstream:
         self.script = []
         self.records = []
         self.refused = []
+        self.kept = {}
 
     async def quiet(self, seconds: float) -> None:
         """Wait until no request is open and none has come for `seconds`, ten seconds at most."""
@@ -84,23 +94,43 @@ class Upstream:
             if not self.open and len(self.records) == before:
                 return
 
-    async def answer(self, request: web.Request) -> web.StreamResponse:
-        """POST /v1/chat/completions."""
-        self.open += 1
-        try:
-            raw = await request.read()
+    def answering(self, api: Api) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        """What answers requests of one API."""
+
+        async def answer(request: web.Request) -> web.StreamResponse:
+            self.open += 1
             try:
-                asked = body(raw)
-            except msgspec.MsgspecError as error:
-                self.refused.append(f"no valid request ({error}): {raw[:300].decode('utf-8', 'replace')}")
-                return web.json_response(
-                    {"error": {"message": str(error), "type": "invalid_request_error"}}, status=400
-                )
-            summary = asked.asks_for_summary
-            message = self._summary(asked) if summary else self._reply(asked)
-            return await _told(request, asked, message, self._recorded(asked, summary, message))
-        finally:
-            self.open -= 1
+                return await self._answer(api, request)
+            finally:
+                self.open -= 1
+
+        return answer
+
+    async def _answer(self, api: Api, request: web.Request) -> web.StreamResponse:
+        raw = await request.read()
+        try:
+            asked = api.read(raw, request.match_info.get("model", ""), self.kept.get)
+            if asked.stream and api.streamed is None:
+                raise UnreadableError("this API is not streamed here")
+        except UnknownError as error:
+            self.refused.append(f"{error} is not known")
+            message = f"Previous response or interaction with id '{error}' not found."
+            return web.json_response({"error": {"message": message, "code": "not_found"}}, status=404)
+        except UnreadableError as error:
+            self.refused.append(f"no valid request ({error}): {raw[:300].decode('utf-8', 'replace')}")
+            return web.json_response({"error": {"message": str(error), "type": "invalid_request_error"}}, status=400)
+        summary = asked.asks_for_summary
+        message = self._summary(asked) if summary else self._reply(asked)
+        record = self._recorded(asked, summary, message)
+        identity = self._keep(api, asked, message) if asked.store else ""
+        return await _told(request, api, Told(identity, asked, message, record.cached, record.answered))
+
+    def _keep(self, api: Api, asked: Body, message: dict[str, Any]) -> str:
+        """The id of an answer that may be gone on from."""
+        identity = f"{PREFIXES.get(api.name, '')}{len(self.records):024x}"
+        if api.chains:
+            self.kept[identity] = (*asked.chain, *api.kept(message))
+        return identity
 
     def _summary(self, asked: Body) -> dict[str, Any]:
         found = LIMIT.search(asked.texts[0])
@@ -113,7 +143,7 @@ class Upstream:
     def _recorded(self, asked: Body, summary: bool, message: dict[str, Any]) -> Record:
         said = str(message.get("content") or "") + json.dumps(message.get("tool_calls") or "", ensure_ascii=False)
         earlier = [record.sent for record in (*self.records[:FIRST], *self.records[-NEAR:])]
-        record = Record(asked, summary, shared_tokens(earlier, asked), tokens.of_text(said), time.monotonic())
+        record = Record(asked, summary, shared_tokens(earlier, asked), tokens.of_text(said), self.clock())
         self.records.append(record)
         return record
 
@@ -126,31 +156,13 @@ def reply(said: str) -> str:
     return first if digest[2] % 2 or first == second else f"{first} {second}"
 
 
-async def _told(request: web.Request, asked: Body, message: dict[str, Any], record: Record) -> web.StreamResponse:
-    usage = {
-        "prompt_tokens": asked.tokens,
-        "completion_tokens": record.answered,
-        "total_tokens": asked.tokens + record.answered,
-        "prompt_tokens_details": {"cached_tokens": record.cached},
-    }
-    head = {"id": f"chatcmpl-{id(record):x}", "created": 1_800_000_000, "model": asked.model}
-    finish = "tool_calls" if message.get("tool_calls") else "stop"
-    if not asked.stream:
-        choice = {"index": 0, "message": message, "finish_reason": finish}
-        return web.json_response({**head, "object": "chat.completion", "choices": [choice], "usage": usage})
+async def _told(request: web.Request, api: Api, told: Told) -> web.StreamResponse:
+    if not told.asked.stream or api.streamed is None:
+        return web.json_response(api.whole(told))
     response = web.StreamResponse(headers={"content-type": "text/event-stream"})
     await response.prepare(request)
-    asked_for: list[dict[str, Any]] = message.get("tool_calls") or []
-    calls = [{"index": number, **call} for number, call in enumerate(asked_for)]
-    delta: dict[str, Any] = {**message, **({"tool_calls": calls} if calls else {})}
-    chunk = {**head, "object": "chat.completion.chunk"}
-    events: list[dict[str, Any]] = [
-        {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
-        {"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]},
-        {"choices": [], "usage": usage},
-    ]
-    for event in events:
-        await response.write(f"data: {json.dumps({**chunk, **event})}\n\n".encode())
+    for event in api.streamed(told):
+        await response.write(f"data: {json.dumps(event)}\n\n".encode())
     await response.write(b"data: [DONE]\n\n")
     return response
 
@@ -164,7 +176,8 @@ async def running_upstream() -> AsyncGenerator[Upstream]:
         return web.json_response(MODELS)
 
     app = web.Application(client_max_size=64 << 20)
-    app.router.add_post("/v1/chat/completions", upstream.answer)
+    for api in APIS.values():
+        app.router.add_post(api.path, upstream.answering(api))
     app.router.add_get("/v1/models", models)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=1)
     await runner.setup()
