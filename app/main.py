@@ -26,7 +26,7 @@ from app.upstreams.limits import Limits
 from app.upstreams.openai import openai
 from app.upstreams.transport import AiohttpTransport, Timeouts
 from app.upstreams.upstream import Spoken, Upstream
-from app.web import answers, chat, conversations, health, memory, models, plans, sessions
+from app.web import answers, chat, conversations, counting, health, memory, models, plans, sessions
 from app.web.admin import Admin
 from app.web.exchange import Door
 from app.web.pulse import Pulse
@@ -111,6 +111,7 @@ async def _lifespan(app: App) -> AsyncGenerator[None, None]:
         catalogue = Catalogue()
         stack.push_async_callback(catalogue.aclose)
         app.router.routes[:0] = [
+            *counting.routes(door),
             *chat.routes(door),
             *models.routes(models.Models(catalogue, routes, gate)),
             *answers.routes(door),
