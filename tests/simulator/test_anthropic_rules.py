@@ -65,6 +65,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "unknown field": ({"n": 1}, "n: Extra inputs are not permitted"),
     "foldline's own field": ({"foldline": {}}, "foldline: Extra inputs are not permitted"),
     "field of a beta that is off": ({"context_management": {"edits": []}}, "context_management: Extra inputs"),
+    "safeguards without their beta": ({"safeguards": []}, "safeguards: Extra inputs"),
     "unknown metadata": ({"metadata": {"trace": "x"}}, "metadata.trace: Extra inputs are not permitted"),
     "stream in quotes": ({"stream": "yes"}, "stream: Input should be a valid boolean"),
     "one stop as a string": ({"stop_sequences": "x"}, "stop_sequences: Input should be a valid list"),
@@ -297,3 +298,9 @@ ALLOWED: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", ALLOWED)
 async def test_what_the_rules_allow_is_answered(name: str, http: httpx2.AsyncClient) -> None:
     assert await _said(http, ALLOWED[name]) == (200, "")
+
+
+async def test_what_claude_code_sends_of_a_terminal_is_answered(http: httpx2.AsyncClient) -> None:
+    body = _body({"safeguards": [{"type": "dangerous_tool_use", "classifier_context": {"v": 1}}]})
+    answer = await http.post(PATH, json=body, headers=OLD | {"anthropic-beta": "dangerous-tool-use-2026-09-03"})
+    assert answer.status_code == 200, answer.text

@@ -39,6 +39,7 @@ _BETAS: Mapping[str, tuple[str, ...]] = {  # field: beginnings of the betas that
     "context_management": ("context-management-", "compact-"),
     "compaction": ("compact-",),
     "thread": ("message-threads-",),
+    "safeguards": ("dangerous-tool-use-",),  # what Claude Code sends with that beta
     "mcp_servers": ("mcp-client-",),
     "fallbacks": ("",),  # which beta brings it is not known: any does
     "fallback_credit_token": ("",),
@@ -169,8 +170,9 @@ def _check_kinds(body: Json) -> None:
             raise refused(f"stop_sequences.{at}: Input should be a valid string")
         if not stop.strip():
             raise refused("stop_sequences: each stop sequence must contain non-whitespace")
-    if body.get("mcp_servers") is not None:
-        list_at("mcp_servers", body["mcp_servers"])
+    for field in ("mcp_servers", "safeguards"):
+        if body.get(field) is not None:
+            list_at(field, body[field])
 
 
 def _check_sampling(body: Json, model: Model) -> None:
