@@ -23,6 +23,10 @@ from app.wires.unsaid import lost_marks
 from app.wires.wire import Outbound, Target
 
 PATH = "/chat/completions"
+PICTURES = frozenset(("image/png", "image/jpeg", "image/jpg", "image/webp", "image/gif", ""))
+SOUNDS = frozenset(("wav", "mp3"))
+"""What OpenAI reads and hears (https://platform.openai.com/docs/guides/images-vision, …/audio)."""
+
 AT_OPENAI = frozenset((NAME, "openai_responses"))
 """Formats whose file ids are OpenAI's."""
 
@@ -117,7 +121,7 @@ def _written(message: Message, own: bool) -> Iterable[dict[str, Any]]:
         yield _result(result)
         moved.extend(part for part in result.content if not isinstance(part, Text))
     rest = [*moved, *(part for part in message.parts if not isinstance(part, ToolResult))]
-    if content := _content(rest):
+    if content := _content(rest, own):
         yield {"role": message.role, "content": content}
 
 
@@ -150,35 +154,43 @@ def _result(result: ToolResult) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": short_id(result.call_id), "content": text}
 
 
-def _content(parts: list[Part]) -> str | list[dict[str, Any]]:
-    written = [body for part in parts if (body := _part(part))]
+def _content(parts: list[Part], own: bool) -> str | list[dict[str, Any]]:
+    written = [body for part in parts if (body := _part(part, own))]
     if len(written) == 1 and written[0].keys() == {"type", "text"}:
         return written[0]["text"]
     return written
 
 
-def _part(part: Part) -> dict[str, Any] | None:
+def _part(part: Part, own: bool) -> dict[str, Any] | None:
     if isinstance(part, Text | Media) and part.native and part.native.wire == NAME:
         return as_object(part.native.body)
     match part:
         case Text(text=text):
             return {"type": "text", "text": text} if text else None
         case Media():
-            return _media(part)
+            return _media(part, own)
         case Opaque(native=native) if native.wire == NAME:
             return as_object(native.body)
         case Thinking() | Opaque() | ToolCall() | ToolResult():
             return None
 
 
-def _media(media: Media) -> dict[str, Any]:
+def _media(media: Media, own: bool) -> dict[str, Any]:
+    """A picture, sound or file; `own`: for OpenAI itself, which reads some types only."""
     data = _standard(media.data)
     url = f"data:{media.mime};base64,{data}" if data else media.url
     if media.kind == "image" and url:
+        if own and data and media.mime.lower() not in PICTURES:
+            raise ClientError(
+                f"OpenAI reads no picture of type {media.mime[:40]!r}. Send it as PNG, JPEG, WebP or GIF."
+            )
         image = {"url": url} | ({"detail": media.detail} if media.detail else {})
         return {"type": "image_url", "image_url": image}
     if media.kind == "audio" and media.data:
-        return {"type": "input_audio", "input_audio": {"data": data, "format": _audio_format(media.mime)}}
+        sound = _audio_format(media.mime)
+        if own and sound not in SOUNDS:
+            raise ClientError(f"OpenAI hears no sound of type {media.mime[:40]!r}. Send it as WAV or MP3.")
+        return {"type": "input_audio", "input_audio": {"data": data, "format": sound}}
     if media.kind == "file" and media.data:
         return {"type": "file", "file": {"file_data": url, "filename": media.name or "file"}}
     if media.kind == "file" and media.file_id and media.native and media.native.wire in AT_OPENAI:
@@ -197,7 +209,7 @@ def _standard(data: str) -> str:
 
 
 def _audio_format(mime: str) -> str:
-    kind = mime.partition("/")[2].removeprefix("x-")
+    kind = mime.partition("/")[2].removeprefix("x-").lower()
     return {"mpeg": "mp3", "wave": "wav"}.get(kind, kind)
 
 

@@ -15,7 +15,7 @@ from app.chat.windows import UNKNOWN, window_of
 from app.errors import ClientError
 from app.wires import schema
 from app.wires.envelope import ANYTHING, as_object
-from app.wires.openai_chat.names import NAME, REASONS, legal
+from app.wires.openai_chat.names import NAME, OPENAIS, REASONS, legal
 from app.wires.wire import Target
 
 MOST_STOPS = 4
@@ -62,7 +62,8 @@ def sampling(chat: Chat, target: Target, losses: list[Loss]) -> dict[str, Any]:
 def _limit(asked: int | None, target: Target, losses: list[Loss]) -> int | None:
     """Tokens of the answer; OpenAI refuses to be asked for more than the model gives."""
     window = window_of(target.model)
-    if asked is None or not target.own or window is UNKNOWN or asked <= window.output:
+    bound = OPENAIS.match(target.model) is not None and window is not UNKNOWN
+    if asked is None or not bound or asked <= window.output:
         return asked
     losses.append(Loss("max_tokens", f"This model gives {window.output} tokens at most: that is asked for."))
     return window.output

@@ -46,6 +46,9 @@ or ask to leave it out, elsewhere. Signed and encrypted forms go back always."""
 REASONS = re.compile(r"(?:ft:)?(?:o\d|gpt-(?:[5-9]|\d\d)(?!.*-chat))")
 """OpenAI's models that reason."""
 
+OPENAIS = re.compile(r"(?:ft:)?(?:gpt-(?!oss)|chatgpt-|o\d)")
+"""Models that OpenAI runs, even if a gateway stands before it."""
+
 _LEGAL = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 
