@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 
 from starlette.requests import Request
@@ -14,6 +15,8 @@ from app.web.body import ClientLeft, Incoming, check_headers, read_body
 from app.web.exchange import Door
 from app.web.tenant import credential_of
 from app.wires.wire import Problem, Wire
+
+LOG = logging.getLogger(__name__)
 
 JSON = "application/json"
 STREAM = "text/event-stream; charset=utf-8"
@@ -78,6 +81,10 @@ def answering(door: Door, wire: Wire, answer: Answering) -> Callable[[Request], 
             response = refused(wire.problem(error))
         except RecursionError:
             response = refused(wire.problem(ClientError("The request is nested too deeply.")))
+        except Exception:  # the last door: a fault of ours is logged and said, in the client's dialect
+            LOG.exception("%s %s failed by a fault of Foldline", request.method, wire.name)
+            words = "Foldline failed on this request. The log says why."
+            response = refused(wire.problem(ProxyError(words, kind="upstream_failed", status=500)))
         response.headers["x-request-id"] = request.headers.get("x-request-id") or "req_" + door.engine.new_id()
         return response
 

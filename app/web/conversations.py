@@ -15,7 +15,7 @@ from app.errors import ClientError
 from app.web.answers_desk import Asked, answering, given, refused
 from app.web.chat import OPENAI_BASES
 from app.web.exchange import Door
-from app.wires.envelope import encode, read
+from app.wires.envelope import encode, read, read_or_mend
 from app.wires.openai_responses import OPENAI_RESPONSES
 from app.wires.threads.responses import missing
 from app.wires.threads.responses_items import Item, id_of, listed, page, refuse_unlike, shown
@@ -138,7 +138,7 @@ def _card(conversation: Conversation) -> Response:
 
 
 async def _said(asked: Asked) -> Said:
-    return read(await asked.body() or b"{}", SAID, "body")
+    return read_or_mend(await asked.body() or b"{}", lambda body, _: read(body, SAID, "body"))
 
 
 def _metadata(said: Said) -> bytes:

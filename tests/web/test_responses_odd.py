@@ -145,3 +145,30 @@ async def test_the_store_away_is_said_in_each_dialect(foldline: StartFoldline, k
             assert (await http.post("/v1/conversations")).status_code == 503
             told = await http.post("/v1/responses", json={"model": "gpt-4.1", "input": "Say: ahoy"})
             assert told.status_code == 200
+
+
+ITEMS: list[Any] = [
+    {"role": "user", "content": "x", "id": 5},
+    {"role": "user", "content": None, "id": None, "status": None},
+    {"type": None, "role": "user", "content": "x"},
+    {"type": "odd_kind", "x": 1, "id": {"a": 1}},
+    {"role": "user", "content": "\ud800x"},
+]
+
+
+@pytest.mark.parametrize("item", ITEMS)
+async def test_an_odd_item_that_was_taken_can_be_listed(http: httpx2.AsyncClient, item: Any) -> None:
+    said = json.dumps({"model": "gemini-3-flash-preview", "input": [{"role": "user", "content": "Hi."}, item]})
+    made = await http.post("/v1/responses", content=said)
+    assert made.status_code == 200, made.text
+    listed = (await http.get(f"/v1/responses/{made.json()['id']}/input_items")).json()["data"]
+    assert all(isinstance(each["id"], str) and isinstance(each["type"], str) for each in listed)
+    talk = await http.post("/v1/conversations", content=json.dumps({"items": [item]}))
+    assert talk.status_code == 200, talk.text
+    assert len((await http.get(f"/v1/conversations/{talk.json()['id']}/items")).json()["data"]) == 1
+
+
+async def test_a_reference_is_no_item_of_a_conversation(http: httpx2.AsyncClient) -> None:
+    for identity in (7, None, "msg_1"):
+        answer = await http.post("/v1/conversations", json={"items": [{"type": "item_reference", "id": identity}]})
+        assert (answer.status_code, answer.json()["error"]["param"]) == (400, "items[0]")

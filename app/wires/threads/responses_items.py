@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from app.errors import ClientError
-from app.wires.envelope import RAW_FIELDS, encode
+from app.wires.envelope import ANYTHING, RAW_FIELDS, as_text, encode
 
 Item = dict[str, msgspec.Raw]
 
@@ -26,27 +26,18 @@ PREFIXES: Mapping[str, str] = {
 """What the ids of items begin with, by their type."""
 
 
-class _Kind(msgspec.Struct):
-    type: str | None = None
-    role: str | None = None
-    id: str | None = None
-
-
-KIND = msgspec.json.Decoder(_Kind)
-
-
 def shown(raw: bytes | msgspec.Raw, answer: str, place: int) -> Item:
     """One item. Where its client gave it no id it gets one that stays the same: it says which item of which answer."""
-    fields, kind = RAW_FIELDS.decode(raw), KIND.decode(raw)
-    named = kind.type or "message"
-    item: Item = {"id": _raw(kind.id or _made_id(named, answer, place)), "type": _raw(named)}
+    fields = RAW_FIELDS.decode(raw)
+    named = _text(fields, "type") or "message"
+    item: Item = {"id": _raw(_text(fields, "id") or _made_id(named, answer, place)), "type": _raw(named)}
     item |= {name: value for name, value in fields.items() if name not in item}
     if named != "message":
         return item
     content = item.get("content", msgspec.Raw(b'""'))
     if bytes(content).lstrip()[:1] == b'"':
         part = {"type": "input_text", "text": content}
-        if kind.role == "assistant":
+        if _text(fields, "role") == "assistant":
             part = {"type": "output_text", "text": content, "annotations": list[str]()}
         item["content"] = _raw([part])
     item.setdefault("status", _raw("completed"))
@@ -86,15 +77,23 @@ def listed(items: Sequence[Item], *, more: bool = False) -> bytes:
 
 
 def refuse_unlike(raws: Iterable[msgspec.Raw], where: str) -> None:
-    """Raises ClientError for an entry that is no object."""
+    """Raises ClientError for an entry that is no object, or only names an item."""
     for place, raw in enumerate(raws):
+        at = f"{where}[{place}]"
         if bytes(raw)[:1] != b"{":
-            raise ClientError(f"{where}[{place}]: an item is an object.", param=f"{where}[{place}]")
+            raise ClientError(f"{at}: an item is an object.", param=at)
+        if _text(RAW_FIELDS.decode(raw), "type") == "item_reference":
+            raise ClientError(f"{at}: an item_reference only names an item. Send the item itself.", param=at)
 
 
 def _made_id(kind: str, answer: str, place: int) -> str:
     digest = hashlib.sha256(f"{answer}/{place}".encode("utf-8", "surrogatepass")).hexdigest()
     return f"{PREFIXES.get(kind, 'item')}_{digest[:48]}"
+
+
+def _text(fields: Item, name: str) -> str:
+    """A field that should be a string; empty if it is none."""
+    return as_text(ANYTHING.decode(fields[name])) if name in fields else ""
 
 
 def _raw(value: object) -> msgspec.Raw:
