@@ -23,7 +23,7 @@ run: $(VENV)/.run ## serves on 127.0.0.1:4000 (ARGS="--port 5000" for more)
 	@$(BIN)/foldline serve $(ARGS)
 
 test: $(VENV)/.test ## the whole test suite (ARGS="tests/settings" for a part)
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
 
 test-clients: $(CLIENTS)/.made $(VENV)/.run ## real SDKs and coding agents against the simulator (ARGS="--only codex" for one)
 	@$(BIN)/python -m clients $(ARGS)
