@@ -1,4 +1,4 @@
-"""Coding agents without a terminal: two turns, a tool that they really run, and each turn but the first a resume."""
+"""Coding agents: two turns, a tool that they really run, each turn but the first a resume; then in a terminal."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from clients.running import PLAIN, Place, Turn, lines_for
+from clients.terminal import in_terminal
 
 MODULES = Path(__file__).parent / "javascript/node_modules"
 MACHINE = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
 SYSTEM = f"{platform.system().lower()}-{MACHINE}"
 LONGEST = 240
 """Seconds that one command may take."""
+SLOW = 60.0
+"""Seconds that an answer may take to stand on the screen."""
 NAME = "Aoi Tanaka"
 SECRET = "heron-4711"  # noqa: S105 # no secret of anybody's: the word in the file that the tool reads
 
@@ -31,13 +34,17 @@ class Desk:
     model: str
     node: Path
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """All that the agent sees of an environment."""
+        return {**PLAIN, "PATH": f"{self.node.parent}:{PLAIN['PATH']}", "HOME": str(self.home), **self.variables}
+
     def run(self, command: list[str], say: str = "") -> str:
         """The command's standard output. Raises RuntimeError with what it said if it failed."""
-        path = f"{self.node.parent}:{PLAIN['PATH']}"
         done = subprocess.run(
             command,
             cwd=self.folder,
-            env={**PLAIN, "PATH": path, "HOME": str(self.home), **self.variables},
+            env=self.environment,
             input=say,
             capture_output=True,
             text=True,
@@ -65,6 +72,7 @@ class Agent:
         settle: puts the lines that `foldline env` printed, and what running without a terminal needs, into its home.
         variables: what running without a terminal or a network needs.
         beside: turns beside the chat, such as the one that makes a title. below: the prompt for a sub-agent's task.
+        sit: its command for a terminal, where it makes a title beside the chat.
     """
 
     name: str
@@ -78,6 +86,7 @@ class Agent:
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     beside: int = 0
     below: str = ""
+    sit: Callable[[Desk], list[str]] | None = None
 
     @property
     def version(self) -> str:
@@ -85,11 +94,19 @@ class Agent:
         return json.loads((MODULES / self.package / "package.json").read_text("utf-8"))["version"]
 
 
+CLAUDE = str(MODULES / f"@anthropic-ai/claude-code-{SYSTEM}/claude")
+
+
+def _claude_codes_file(desk: Desk, _: str) -> None:
+    """What the questions of a first start leave behind."""
+    trusted = {str(desk.folder): {"hasTrustDialogAccepted": True}}
+    desk.write(".claude.json", json.dumps({"hasCompletedOnboarding": True, "theme": "dark", "projects": trusted}))
+
+
 def _claude_code(desk: Desk, prompt: str, resume: bool) -> str:
-    binary = str(MODULES / f"@anthropic-ai/claude-code-{SYSTEM}/claude")
     more = ["--continue"] if resume else []
     said = desk.run(
-        [binary, "-p", prompt, "--model", desk.model, "--output-format", "json", "--allowedTools", "Bash,Agent", *more]
+        [CLAUDE, "-p", prompt, "--model", desk.model, "--output-format", "json", "--allowedTools", "Bash,Agent", *more]
     )
     return json.loads(said)["result"]
 
@@ -137,7 +154,9 @@ AGENTS = (
         _claude_code,
         'call Bash with {"command":"cat note.txt","description":"reads the note"}',
         ("claude-sonnet-5-5", "gpt-5", "gemini-3-pro"),
-        variables={"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"},
+        settle=_claude_codes_file,
+        variables=dict.fromkeys(("DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING", "DISABLE_AUTOUPDATER"), "1"),
+        sit=lambda desk: [CLAUDE, "--model", desk.model],
         below='call Agent with {"description":"greets","prompt":"say: hello","subagent_type":"general-purpose"}',
     ),
     Agent(
@@ -192,7 +211,7 @@ def try_agent(place: Place, agent: Agent, model: str, key: str, node: Path) -> t
     """One chat: the agent's version, and what was wrong."""
     lines, variables = lines_for(agent.env, place.url, key)
     with tempfile.TemporaryDirectory(prefix="agent-") as name:
-        folder, home = Path(name, "work"), Path(name, "home")
+        folder, home = Path(name).resolve() / "work", Path(name).resolve() / "home"
         folder.mkdir()
         home.mkdir()
         (folder / "note.txt").write_text(f"the word is {SECRET}\n")
@@ -202,7 +221,7 @@ def try_agent(place: Place, agent: Agent, model: str, key: str, node: Path) -> t
         place.refusals()
         try:
             wrong = list(_talked(agent, desk, place))
-        except (RuntimeError, subprocess.TimeoutExpired, ValueError, KeyError) as error:
+        except (RuntimeError, OSError, subprocess.TimeoutExpired, ValueError, KeyError) as error:
             wrong = [f"{type(error).__name__}: {error}"]
     return agent.version, [*wrong, *place.refusals()]
 
@@ -214,21 +233,36 @@ def _talked(agent: Agent, desk: Desk, place: Place) -> Iterator[str]:
     if NAME not in (answer := agent.ask(desk, "What is my name?", True)):
         yield f"the last turn does not know the first: {answer!r}"
     turns = place.turns()
-    yield from _recognised(agent, turns)
+    yield from _recognised(turns, 4, agent.beside)
     if agent.below and turns:
         agent.ask(desk, agent.below, True)
         if not {turn.session for turn in place.turns()} - {turns[0].session}:
             yield "the sub-agent's task was taken for the chat itself"
+    if agent.sit is not None:
+        yield from _sat_through(agent.sit(desk), desk, place)
 
 
-def _recognised(agent: Agent, turns: list[Turn]) -> Iterator[str]:
-    """What is wrong in how Foldline took the turns: one session, each turn going on from the one before."""
+def _sat_through(command: list[str], desk: Desk, place: Place) -> Iterator[str]:
+    """What is wrong in a chat of two turns in a terminal, with the call that makes its title beside it."""
+    journal = place.sim.journal
+    with in_terminal(command, desk.folder, desk.environment) as terminal:
+        terminal.settle(lambda: True, SLOW)
+        for prompt, more in ((f"My name is {NAME}.", 2), ("What is my name?", 1)):
+            wanted = len(journal.calls()) + more
+            terminal.type(prompt)
+            terminal.settle(lambda least=wanted: sum(1 for each in journal.calls() if each.ended) >= least, SLOW)
+    yield from _recognised(place.turns(), 2, 1)
+
+
+def _recognised(turns: list[Turn], talk: int, beside: int) -> Iterator[str]:
+    """What is wrong in how Foldline took the turns: one session, in which each turn of the talk goes on from the one
+    before, and what runs beside it begins anew."""
     if failed := [turn.status for turn in turns if turn.status != 200]:
         yield f"turns that failed: {failed}"
-    if len(turns) != 4 + agent.beside:
-        yield f"{len(turns)} turns, not 4 and {agent.beside} beside them"
+    if len(turns) != talk + beside:
+        yield f"{len(turns)} turns, not {talk} and {beside} beside them"
     if len({turn.session for turn in turns}) != 1:
         yield f"one chat became several sessions: {[turn.session for turn in turns]}"
     known = sorted(turn.prefix for turn in turns)
-    if known[: 1 + agent.beside] != [0] * (1 + agent.beside) or not all(known[1 + agent.beside :]):
+    if known[: 1 + beside] != [0] * (1 + beside) or not all(known[1 + beside :]):
         yield f"messages known from before, by turn: {[turn.prefix for turn in turns]}"
