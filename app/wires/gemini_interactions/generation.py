@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from app.chat.model import Chat, Loss
@@ -16,7 +15,7 @@ MOST_STOPS = 5
 
 
 def generation_config(chat: Chat, model: str, losses: list[Loss]) -> dict[str, Any]:
-    """The fields that were asked for; sampling that Gemini 3 ignores, and what is not known here, are losses."""
+    """The fields that were asked for; what is not known here is a loss."""
     s = chat.sampling
     if s.candidates and s.candidates > 1:
         raise ClientError("n: more than one answer per request is not supported. Ask for one.", param="n")
@@ -34,12 +33,7 @@ def generation_config(chat: Chat, model: str, losses: list[Loss]) -> dict[str, A
     losses.extend(
         Loss(name, f"Interactions does not take {name}.") for name, value in unknown.items() if value is not None
     )
-    sampling: Mapping[str, Any] = {"temperature": s.temperature, "top_p": s.top_p}
-    if generation(model)[0] >= 3 and "gemma" not in model:
-        reason = "Gemini 3 and later choose their own sampling; Google asks to leave it out."
-        losses.extend(Loss(name, reason) for name, value in sampling.items() if value is not None)
-    else:
-        config |= sampling
+    config |= {"temperature": s.temperature, "top_p": s.top_p}  # taken by every model; newer ones choose for themselves
     return {name: value for name, value in config.items() if value is not None}
 
 
