@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from app.errors import Kind, ProxyError, UpstreamError
 from app.wires.envelope import as_list, as_object, as_text, encode
 from app.wires.failure import kind_of, problem_of, retry_after_header, said_in
@@ -50,7 +48,8 @@ def problem(error: ProxyError) -> Problem:
     said = problem_of(error, NAME, {"error": error_object(error)})
     if error.kind == "unauthenticated" and isinstance(error, UpstreamError) and error.wire == NAME:
         code = as_object(said_in(said.body).get("error")).get("code")
-        return msgspec.structs.replace(said, status=code) if isinstance(code, int) and 400 <= code < 500 else said
+        if isinstance(code, int) and 400 <= code < 500:
+            return Problem(code, said.body, said.headers, said.content_type)
     return said
 
 
