@@ -32,6 +32,8 @@ async def remember(turn: Turn, relay: Relay, chain: Chain) -> str:
         return ""
     paused = finished.reason == "paused"
     checkpoints = _paused(relay, chain) if paused else [_checkpoint(turn, relay, chain), *_lost(turn)]
+    if turn.known.bypassed:  # what was planned without the store is worth nothing to later turns
+        checkpoints = []
     kept = _told(turn, relay)
     if not checkpoints and kept is None:
         return ""
@@ -55,9 +57,8 @@ def _checkpoint(turn: Turn, relay: Relay, chain: Chain) -> Checkpoint:
         model=sent.candidate.model,
         served=reply.model,
         wire=sent.candidate.upstream.wire.name,
-        sealed=b""
-        if turn.chat.resume
-        else relay.sealed,  # of an answer that came in hops a client has all but the last
+        # of an answer that its client itself asked for in hops, that client has all but the last
+        sealed=b"" if turn.chat.resume else relay.sealed,
         handle=handle if keeps is not None else "",
         expires=engine.clock() + keeps.seconds if keeps is not None and handle else 0,
         input_tokens=usage.input if usage else 0,

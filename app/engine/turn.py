@@ -74,6 +74,7 @@ class Turn:
         self._sender = Sender(engine, request.wire.name, request.headers, request.credential)
         self._relay: Relay | None = None
         self._writer: Writer | None = None
+        self._stamp: Stamp | None = None
         self._began = time.perf_counter()
 
     async def run(self) -> None:
@@ -248,10 +249,12 @@ class Turn:
         return chat, addresses
 
     def stamp(self) -> Stamp:
-        """The identity of an answer that we write ourselves."""
-        own = self.id.rpartition("-")[2]
-        kept = self.session.root if self.request.wire.name in THREADS else ""  # so that the id leads to its session
-        return Stamp(kept + own, int(self.engine.clock()))
+        """The identity of an answer that we write ourselves; the same whenever it is asked for."""
+        if self._stamp is None:
+            own = self.id.rpartition("-")[2]
+            kept = self.session.root if self.request.wire.name in THREADS else ""  # so that the id leads to its session
+            self._stamp = Stamp(kept + own, int(self.engine.clock()))
+        return self._stamp
 
     def headers(self, sent_tokens: int = 0) -> dict[str, str]:
         """Foldline's response headers."""
@@ -315,8 +318,8 @@ class Turn:
 
     async def remember(self, relay: Relay) -> None:
         """Keep what only the provider knows about this answer, at the address that the client's next turn will have."""
-        if self.known.bypassed:  # one deadline a turn: a store that did not answer before is not waited for again
-            return
+        if self.known.bypassed and self.thread is None:
+            return  # one deadline a turn: a store that did not answer before is not waited for again
         if skipped := await remember(self, relay, self._chain.copy()):
             known = self.known
             self.known = Known(known.addresses, known.checkpoints, known.memory, known.now, skipped)

@@ -14,7 +14,6 @@ from app.wires.wire import Target
 from tests.wires.gemini_interactions.speaking import (
     HELLO,
     MODEL,
-    OLDER,
     TARGET,
     Json,
     call,
