@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import itertools
 import json
 import re
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -76,6 +77,7 @@ class Upstream:
     kept: dict[str, tuple[Said, ...]] = field(default_factory=dict[str, tuple[Said, ...]])
     clock: Callable[[], float] = time.monotonic
     open: int = 0
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def begin(self, summariser: str = "good") -> None:
         """Forget what was recorded; another run begins."""
@@ -121,13 +123,13 @@ class Upstream:
             return web.json_response({"error": {"message": str(error), "type": "invalid_request_error"}}, status=400)
         summary = asked.asks_for_summary
         message = self._summary(asked) if summary else self._reply(asked)
-        record = self._recorded(asked, summary, message)
+        record = self.recorded(asked, summary, message)
         identity = self._keep(api, asked, message) if asked.store else ""
         return await _told(request, api, Told(identity, asked, message, record.cached, record.answered))
 
     def _keep(self, api: Api, asked: Body, message: dict[str, Any]) -> str:
         """The id of an answer that may be gone on from."""
-        identity = f"{PREFIXES.get(api.name, '')}{len(self.records):024x}"
+        identity = f"{PREFIXES.get(api.name, '')}{next(self._numbers):024x}"
         if api.chains:
             self.kept[identity] = (*asked.chain, *api.kept(message))
         return identity
@@ -140,7 +142,8 @@ class Upstream:
     def _reply(self, asked: Body) -> dict[str, Any]:
         return self.script.pop(0) if self.script else {"role": "assistant", "content": reply(asked.texts[-1])}
 
-    def _recorded(self, asked: Body, summary: bool, message: dict[str, Any]) -> Record:
+    def recorded(self, asked: Body, summary: bool, message: dict[str, Any]) -> Record:
+        """What is noted of one request and its answer."""
         said = str(message.get("content") or "") + json.dumps(message.get("tool_calls") or "", ensure_ascii=False)
         earlier = [record.sent for record in (*self.records[:FIRST], *self.records[-NEAR:])]
         record = Record(asked, summary, shared_tokens(earlier, asked), tokens.of_text(said), self.clock())
@@ -168,9 +171,9 @@ async def _told(request: web.Request, api: Api, told: Told) -> web.StreamRespons
 
 
 @asynccontextmanager
-async def running_upstream() -> AsyncGenerator[Upstream]:
-    """The upstream on a free port, for as long as the block lasts."""
-    upstream = Upstream()
+async def running_upstream(upstream: Upstream | None = None) -> AsyncGenerator[Upstream]:
+    """The upstream on a free port, for as long as the block lasts; one of its own unless one is given."""
+    upstream = upstream or Upstream()
 
     async def models(_: web.Request) -> web.Response:
         return web.json_response(MODELS)
