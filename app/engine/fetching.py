@@ -34,6 +34,7 @@ class Fetching:
         self._find = find
         self._ours: set[int] = set()
         self._theirs: dict[int, int] = {}
+        self._going: bool | None = None
 
     @property
     def spent(self) -> bool:
@@ -44,6 +45,7 @@ class Fetching:
         """A new hop begins."""
         self._ours.clear()
         self._theirs.clear()
+        self._going = None
 
     def shown(self, events: list[Event]) -> list[Event]:
         """What of these events is the client's to see. An end stays behind while only calls of ours are open."""
@@ -63,17 +65,25 @@ class Fetching:
                     return None
                 return ToolCalled(self._place(event.index), event.call)
             case Finished():
-                return None if self.goes_on(event) else event
+                return None if self.goes_on(event) else self._end(event)
             case _:
                 return event
+
+    def _end(self, finished: Finished) -> Finished:
+        """The end as the client hears it: no calls are open for one that got none."""
+        alone = bool(self._ours) and not self._theirs
+        return Finished("stop") if alone and finished.reason == "tool_calls" else finished
 
     def _place(self, index: int) -> int:
         """The client's calls are counted without ours."""
         return self._theirs.setdefault(index, len(self._theirs))
 
     def goes_on(self, finished: Finished) -> bool:
-        """Whether the model waits for us alone."""
-        return bool(self._ours) and not self._theirs and finished.reason in ("tool_calls", "stop") and not self.spent
+        """Whether the model waits for us alone. Decided once a hop: the client has heard of an end, or has not."""
+        if self._going is None:
+            waits = bool(self._ours) and not self._theirs and finished.reason in ("tool_calls", "stop")
+            self._going = waits and not self.spent
+        return self._going
 
     def ours(self, hop: Reply) -> tuple[ToolCall, ...]:
         """The calls of a hop that are ours to answer."""

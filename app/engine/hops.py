@@ -6,13 +6,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.chat.events import Event, Started, ToolCallDelta, ToolCalled, Usage
-from app.chat.model import ToolResult
+from app.chat.model import ToolCall, ToolResult
 from app.chat.reply import Reply
 from app.context.known import Fetch, Hop
 from app.wires.wire import Reader
 
 MOST_HOPS = 64
 """Hops of one answer: beyond it the provider makes no progress."""
+
+
+CLIENTS = Fetch("", "", "", "")
+"""Stands where a call of the client's own stood among ours."""
 
 
 class Hops:
@@ -76,9 +80,17 @@ class Hops:
 
 
 def fetches_of(hop: Reply, results: Sequence[ToolResult]) -> tuple[Fetch, ...]:
-    """The calls of ours in a hop with their results, as they are remembered."""
-    calls = {call.id: call for call in hop.calls}
-    return tuple(
-        Fetch(result.call_id, result.name, calls[result.call_id].arguments, result.text, result.is_error)
-        for result in results
-    )
+    """The calls of a hop up to the last one of ours, as they are remembered, in the order of the provider.
+
+    A call of the client's has no result here: CLIENTS keeps its place, as a provider's own words for its calls are told
+    apart by the place where they stand.
+    """
+    found = {result.call_id: result for result in results}
+    kept = [_fetch(call, found[call.id]) if call.id in found else CLIENTS for call in hop.calls]
+    while kept and kept[-1] is CLIENTS:
+        kept.pop()
+    return tuple(kept)
+
+
+def _fetch(call: ToolCall, result: ToolResult) -> Fetch:
+    return Fetch(result.call_id, result.name, call.arguments, result.text, result.is_error)

@@ -12,6 +12,7 @@ import msgspec
 
 from app.chat.model import Chat, Message, Part, Text, Thinking, ToolCall, ToolResult
 from app.context.known import Checkpoint, Fetch, Hop
+from app.engine.hops import CLIENTS
 from app.engine.routing import Candidate
 
 
@@ -100,7 +101,7 @@ class _Restoring:
         """Results of calls of ours stand beside the client's, directly behind the calls."""
         if not self._open or message.role != "user":
             return message
-        given = tuple(map(_result, self._open))
+        given = tuple(_result(each) for each in self._open if each != CLIENTS)
         self._open = ()
         self.changed = True
         results = tuple(part for part in message.parts if isinstance(part, ToolResult))
@@ -109,10 +110,12 @@ class _Restoring:
 
 
 def _behind(whole: Message, found: Checkpoint) -> Message:
-    """The last part of a turn: its words behind the last fetch, and all its calls."""
+    """The last part of a turn: its words behind the last fetch, and all its calls, ours where they stood."""
     text = found.said if found.hops else "".join(part.text for part in whole.parts if isinstance(part, Text))
     others = tuple(part for part in whole.parts if not isinstance(part, Text | Thinking))
-    return Message("assistant", (*_words(text), *others, *map(_call, found.open)))
+    theirs = iter(others)
+    calls = [_call(each) if each != CLIENTS else next(theirs, None) for each in found.open]
+    return Message("assistant", (*_words(text), *(each for each in calls if each is not None), *theirs))
 
 
 def _words(text: str) -> tuple[Text, ...]:

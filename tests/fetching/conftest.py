@@ -78,7 +78,7 @@ class Front:
 
     @property
     def seen(self) -> str:
-        """All of the conversation that the model sees by the newest request: what the provider kept, and what is new."""
+        """All of the conversation that the model sees by the newest request: what was kept, and what is new."""
         return self.provider.last.seen if self.kind in KEEPING else self.new
 
     @property
@@ -93,11 +93,15 @@ class Front:
 
     def fetched(self) -> list[Json]:
         """What the model got for its fetches, by what it sees now."""
-        return [found for text in self._texts() if (found := _object(text)) and "offset" in found]
+        return [found for found in self.objects() if {"offset", "rows"} <= found.keys()]
 
     def small(self) -> list[Json]:
         """The small forms that the model sees now."""
-        return [found for text in self._texts() if (found := _object(text)) and "digest" in found]
+        return [found for found in self.objects() if "digest" in found]
+
+    def objects(self) -> list[Json]:
+        """All texts in the model's sight that are JSON objects."""
+        return [found for text in self._texts() if (found := _object(text))]
 
     def _texts(self) -> list[str]:
         if self.kind in KEEPING:
@@ -122,7 +126,7 @@ def _object(text: str) -> Json | None:
 
 async def with_reviews(talk: Talk, text: str = "") -> Said:
     """The talk up to the answer to the reviews; `text` is what the tool says in their place."""
-    said = await talk.say("call reviews with {}")
+    said = await talk.say('call reviews with {"q": "all"}')
     assert [call.name for call in said.calls] == ["reviews"]
     return await talk.give((said.calls[0], text or reviews()))
 

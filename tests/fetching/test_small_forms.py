@@ -57,6 +57,6 @@ async def test_ten_times_the_rows_take_no_more(front: StartFront, count: int) ->
 async def test_the_row_that_the_question_is_about_is_in_view(front: StartFront) -> None:
     async with front("chat") as proxy:
         talk = proxy.talk()
-        asked = await talk.say("Did a battery catch fire? call reviews with {}")
+        asked = await talk.say('Did a battery catch fire? call reviews with {"q": "all"}')
         await talk.give((asked.calls[0], reviews()))
         assert rows()[ODD]["id"] in [row["id"] for row in proxy.small()[0]["rows"]]
