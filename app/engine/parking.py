@@ -36,8 +36,8 @@ MOST_FORMS = 200
 """Small forms of one session."""
 
 FETCHED = 2
-"""Times TOOL_RESULT_TOKENS that one fetch may take: the rows that a model asks for by number all come, at 40 of them and
-up to 300 tokens each, while a form of the whole stays within the setting itself."""
+"""Times TOOL_RESULT_TOKENS that one fetch may take: of rows that take up to 300 tokens each all 40 come, as asked for,
+while a form of the whole stays within the setting itself."""
 
 _HANDLE_BYTES = 15
 _pack = msgspec.msgpack.Encoder().encode

@@ -1,4 +1,4 @@
-"""What a model fetched stays in its view although the client never had it, and a handle is good for as long as it is."""
+"""What a model fetched stays in its view although the client never had it, and a handle stays good."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ async def test_a_result_that_was_folded_away_can_still_be_read(front: StartFront
 
 @KINDS
 async def test_the_model_of_another_provider_sees_the_fetched_rows_too(front: StartFront, kind: Kind) -> None:
-    """The chat goes on with a model of another provider, to whom nothing of the first one's own words means anything."""
+    """The chat goes on with a model of another provider, to whom the first one's own words mean nothing."""
     other: dict[Kind, str] = {"chat": "claude-sonnet-4-6", "responses": "claude-sonnet-4-6"}
     async with front(kind) as proxy:
         talk = proxy.talk()
