@@ -14,7 +14,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 JUDGES := .venv-bench
 CLIENTS := clients/.made
 
-.PHONY: help run test test-clients lint types bench bench-memory lock clean
+.PHONY: help run test test-clients lint types bench bench-memory bench-chains lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile
@@ -40,6 +40,10 @@ bench: $(VENV)/.test ## ratios against the floor, nginx and the raw upstream
 bench-memory: $(VENV)/.test ## long conversations: what is kept, sent and paid
 	@$(MAKE) --no-print-directory $(JUDGES)/.made || echo "The tokenizer and the outside judges could not be installed: left out." >&2
 	@$(BIN)/python -m bench.memory --judges $(JUDGES) $(ARGS)
+
+bench-chains: $(VENV)/.test ## provider-side chains: what they cost against resending, and what Foldline makes of them
+	@$(MAKE) --no-print-directory $(JUDGES)/.made || echo "The tokenizer could not be installed: Foldline's own estimate is used." >&2
+	@$(BIN)/python -m bench.chains --judges $(JUDGES) $(ARGS)
 
 lock: ## writes requirements*.txt anew, with hashes (ARGS=--upgrade for newer versions)
 	@set -e; tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; \

@@ -33,7 +33,7 @@ class PromptCache:
         mark, told, found = hash((sent.model, sent.tools)), sent.tools_tokens, 0
         for role, text, size in zip(sent.roles, sent.texts, sent.sizes, strict=True):
             mark, told = hash((mark, role, text)), told + size
-            if self.held.get(mark, 0) >= now:
+            if (until := self.held.get(mark)) is not None and until >= now:
                 found = told
             self.held[mark] = now + LIVES
         return found if found >= LEAST else 0
@@ -46,6 +46,7 @@ class Bill:
     Attributes:
         read: tokens that the model read. cached: of those. summary: weighted tokens of summaries. wired: bytes sent.
         requests: of the chat. continued: those that went on from a chain.
+        path: what was paid in all after each turn.
     """
 
     read: int = 0
@@ -54,6 +55,7 @@ class Bill:
     wired: int = 0
     requests: int = 0
     continued: int = 0
+    path: list[float] = field(default_factory=list[float])
     cache: PromptCache = field(default_factory=PromptCache)
 
     def take(self, sent: Body, now: float, *, summary: bool, answered: int) -> None:

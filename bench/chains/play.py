@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from app.context.plan import Decision
 from app.context.tool_results.settings import ToolSettings
 
 from bench.chains.billing import Bill
@@ -50,11 +50,11 @@ class Played:
     """One chat, one way.
 
     Attributes:
-        bills: by rhythm. chained: how often the chain step gave which reason. refused: requests that were none.
+        bills: by rhythm. chained: what became of the chain, and why, in order. refused: requests that were none.
     """
 
     bills: Mapping[str, Bill]
-    chained: Mapping[tuple[str, str], int]
+    chained: Sequence[Decision]
     refused: Sequence[str]
 
 
@@ -79,9 +79,9 @@ async def _played(kind: Kind, way: str, api: Api, gaps: Sequence[str]) -> Played
         for number, turn in enumerate(kind.turns):
             await _turn(through, upstream, kind, number, turn, chat, more)
             for gap, clock in clocks.items():
+                upstream.bills[gap].path.append(upstream.bills[gap].weighted)
                 clock.now += GAPS[gap]
-    counted = Counter((applied, _plain(reason)) for applied, reason in through.chained)
-    return Played(upstream.bills, counted, upstream.refused)
+    return Played(upstream.bills, through.chained, upstream.refused)
 
 
 async def _turn(
@@ -101,9 +101,3 @@ async def _turn(
     upstream.script = [{"role": "assistant", "content": turn.answer}]
     chat.append(await through.ask({**more, "messages": chat}))
     await through.settled()
-
-
-def _plain(reason: str) -> str:
-    """A reason's first sentence without its numbers, so that equal ones can be counted."""
-    first = reason.partition(". ")[0].partition(": ")[0]
-    return "".join("N" if letter.isdigit() else letter for letter in first)

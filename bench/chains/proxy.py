@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from app.context.plan import Decision
 from app.engine import Engine, Request, Turn
 from app.engine.routing import Route, Routes
 from app.state.store import Store
@@ -60,7 +61,7 @@ class Proxy:
     """
 
     engine: Engine
-    chained: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    chained: list[Decision] = field(default_factory=list[Decision])
 
     async def ask(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The assistant's message. Raises RuntimeError if there is none."""
@@ -68,7 +69,7 @@ class Proxy:
         way = _Way()
         turn = Turn(self.engine, Request(OPENAI_CHAT, inbound, [], Credential("bearer", "sk-bench"), TENANT), way)
         await turn.run()
-        self.chained += [(each.applied, each.reason) for each in turn.plan.decisions if each.step == "chain"]
+        self.chained += [each for each in turn.plan.decisions if each.step == "chain"]
         if way.status != 200:
             raise RuntimeError(f"{way.status}: {bytes(way.data[:300]).decode('utf-8', 'replace')}")
         return json.loads(way.data)["choices"][0]["message"]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from statistics import mean
+
+from app.context.plan import Decision
 
 from bench.chains.play import CHAIN, FOLDLINE, RESEND, Played
 from bench.chains.rhythm import GAPS
@@ -38,23 +42,52 @@ def table(rows: Rows) -> str:
 
 
 def reasons(rows: Rows) -> str:
-    """What became of the chain, and why, as Foldline itself said it."""
-    lines = ["| chat | between turns | chain | because | times |", "| --- | --- | --- | --- | ---: |"]
+    """What became of the chain, and why, as Foldline itself said it; and what a cut saved at that moment."""
+    lines = [
+        "| chat | between turns | chain | because | times | tokens continued → whole, on average |",
+        "| --- | --- | --- | --- | ---: | ---: |",
+    ]
     for kind, ways in rows.items():
         for gap in GAPS:
-            for (applied, why), count in sorted(ways[FOLDLINE][gap].chained.items(), key=lambda one: -one[1]):
-                lines.append(f"| {kind} | {gap} | {applied} | {why} | {count} |")
+            groups: dict[tuple[str, str], list[Decision]] = {}
+            for each in ways[FOLDLINE][gap].chained:
+                groups.setdefault((each.applied, _plain(each)), []).append(each)
+            for (applied, why), found in sorted(groups.items(), key=lambda one: -len(one[1])):
+                sizes = f"{mean(one.after for one in found):,.0f} → {mean(one.before for one in found):,.0f}"
+                lines.append(f"| {kind} | {gap} | {applied} | {why} | {len(found)} | {sizes} |")
     return "\n".join(lines)
+
+
+def _plain(decision: Decision) -> str:
+    """The first sentence of a reason without its numbers, so that equal ones can be counted."""
+    first = decision.reason.partition(". ")[0].partition(": ")[0]
+    return re.sub("[0-9]+", "…", first)
 
 
 def verdicts(rows: Rows) -> str:
-    """Where Foldline costs more than it may."""
-    lines: list[str] = []
+    """Whether Foldline costs more than it may, at the end and for a chat that ends earlier."""
+    heads = ("at the end", "", "worst, if the chat ended at turn", "over 5 % until turn")
+    lines = [f"| chat | between turns | {' | '.join(heads)} |", "| --- | --- | ---: | --- | ---: | ---: |"]
     for kind, ways in rows.items():
         for gap in GAPS:
-            better = min(ways[way][gap].bills[gap].weighted for way in (RESEND, CHAIN))
-            ours = ways[FOLDLINE][gap].bills[gap].weighted
-            word = "met" if ours <= better * MOST_OVER else "NOT MET"
-            lines.append(f"{kind}, {gap}: {ours / better - 1:+.1%} against the better of the two: {word}.")
-            lines += [f"{kind}, {gap}: refused: {each}." for each in ways[FOLDLINE][gap].refused[:3]]
+            ratios = over(ways, gap)
+            word = "met" if ratios[-1] <= MOST_OVER else "NOT MET"
+            worst = max(range(len(ratios)), key=ratios.__getitem__)
+            late = max((turn for turn, ratio in enumerate(ratios, 1) if ratio > MOST_OVER), default=0)
+            cells = (f"{ratios[-1] - 1:+.1%}", word, f"{ratios[worst] - 1:+.1%} at {worst + 1}", str(late or "never"))
+            lines.append(f"| {kind} | {gap} | {' | '.join(cells)} |")
+    lines += [
+        f"\n{kind}, {way}, {gap}: refused: {each}."
+        for kind, ways in rows.items()
+        for way, rhythms in ways.items()
+        for gap, played in rhythms.items()
+        for each in played.refused[:3]
+    ]
     return "\n".join(lines)
+
+
+def over(ways: Mapping[str, Mapping[str, Played]], gap: str) -> list[float]:
+    """What Foldline had cost after each turn, of what the better of the two fixed ways had."""
+    paths = [ways[way][gap].bills[gap].path for way in (RESEND, CHAIN)]
+    ours = ways[FOLDLINE][gap].bills[gap].path
+    return [paid / min(each[turn] for each in paths) for turn, paid in enumerate(ours)]

@@ -215,6 +215,29 @@ def test_a_quick_run_removes_what_it_wrote(quick: Quick):
     assert [each.name for each in quick.directory.iterdir()] == ["result.json"]
 
 
+@pytest.mark.parametrize("api", ["interactions", "responses"])
+def test_a_quick_run_against_an_upstream_that_keeps_chains_continues_them_and_holds_the_same_facts(
+    api: str, quick: Quick, tmp_path: Path
+):
+    file = tmp_path / "result.json"
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.memory", "--quick", "--upstream", api, "--judges", "none", "--json", str(file)],
+        cwd=ROOT,
+        env={"PATH": "/usr/sbin:/usr/bin:/bin", "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    run = json.loads(file.read_text())["runs"]["en"]["foldline, half"]
+    plain = quick.results["runs"]["en"]["foldline, half"]
+    assert (run["in_view"], run["faults"], run["failures"]) == (plain["in_view"], [], [])
+    assert run["continued"] > 0.5
+    assert plain["continued"] == 0
+    assert run["wired"] < plain["wired"]
+
+
 def test_an_outcome_can_be_written_as_json():
     made = talk(1, "en", 3, count=1)
     seen = outcome(Run("window", made, (_record(sent(user("a"))),), (0.1,)), budget=100)
