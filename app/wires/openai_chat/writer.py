@@ -62,7 +62,9 @@ class ChunkWriter:
     def _start(self, model: str) -> bytes:
         if self._head:
             return b""
-        stamp = encode({"id": "chatcmpl-" + self._stamp.id, "object": "chat.completion.chunk", "created": self._stamp.created})
+        stamp = encode(
+            {"id": "chatcmpl-" + self._stamp.id, "object": "chat.completion.chunk", "created": self._stamp.created}
+        )
         self._head = b"data: " + stamp[:-1] + b',"model":' + encode(model or self._chat.model) + b',"choices":'
         return self._delta(b'{"role":"assistant","content":""}')
 
