@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeGuard, cast
 
 import msgspec
 
-from app.context.tool_results.settings import ToolSettings
+from app.context.tool_results.settings import DEFAULT, ToolSettings
 from app.errors import ClientError
 
 
@@ -45,7 +45,7 @@ NUMBERS = (
     "min_retention",
 )
 _ANY = frozenset((*NUMBERS, "summary_model", "summary_when", "chain", "cache_marks", "tools", "off"))
-PER_REQUEST = frozenset((*NUMBERS, "session", "profile", "chain", "off", "memory"))
+PER_REQUEST = frozenset((*NUMBERS, "session", "profile", "chain", "off", "memory", "tools"))
 AGENT_MOST = 100_000
 AGENT_SHARE = 0.6
 """An agent's history is folded at this share of its model's window, and at most at AGENT_MOST tokens."""
@@ -85,6 +85,8 @@ def policy_of(
     start = _agent(window) if profile == "agent" or (profile == "auto" and agent) else _DEFAULTS
     values = {name: value for source in (settings, route) for name, value in source.items() if name in _ANY}
     values |= {name: _number(name, request[name]) for name in NUMBERS if name in request}
+    if "tools" in request:
+        values["tools"] = _tools(request["tools"], values.get("tools", {}))
     if "fold_at_tokens" in values and "fold_to_tokens" not in values:
         values["fold_to_tokens"] = values["fold_at_tokens"] // 2
     if (chain := request.get("chain", values.pop("chain", "auto"))) not in ("auto", "never"):
@@ -99,6 +101,56 @@ def _agent(window: int) -> Policy:
     if at == AGENT_MOST:
         return _AGENT
     return msgspec.structs.replace(_AGENT, fold_at_tokens=at, fold_to_tokens=at // 2)
+
+
+def _tools(said: Any, before: Mapping[str, ToolSettings]) -> dict[str, ToolSettings]:
+    """What single tools need: of each, what the request says itself, else what the settings say."""
+    if not _is_table(said):
+        raise _refused("tools", "must be an object: the settings of each tool by its name")
+    return {**before, **{name: _tool(name, table, before.get(name, DEFAULT)) for name, table in said.items()}}
+
+
+def _tool(name: str, said: Any, before: ToolSettings) -> ToolSettings:
+    field = f"tools.{name[:60]}"
+    if not _is_table(said):
+        raise _refused(field, f"must be an object with {', '.join(_KEYS)}")
+    for key, value in said.items():
+        if key not in _KEYS:
+            raise _refused(f"{field}.{key[:60]}", f"is not a setting of a tool. There are: {', '.join(_KEYS)}")
+        if not _KEYS[key](value):
+            raise _refused(f"{field}.{key}", f"must be {_WANTED[key]}")
+    given = dict(said)
+    if "keep_fields" in given:
+        given["keep_fields"] = tuple(given["keep_fields"])
+    return msgspec.structs.replace(before, **given)
+
+
+def _is_table(said: object) -> TypeGuard[Mapping[str, Any]]:
+    return isinstance(said, Mapping)
+
+
+def _is_names(said: object) -> bool:
+    return isinstance(said, list) and all(isinstance(name, str) for name in cast(list[object], said))
+
+
+def _is_budget(said: object) -> bool:
+    return said is None or (isinstance(said, int) and not isinstance(said, bool) and said >= 1)
+
+
+_KEYS: Mapping[str, Callable[[object], bool]] = {
+    "keep_fields": _is_names,
+    "budget": _is_budget,
+    "compact": lambda said: isinstance(said, bool),
+}
+_WANTED = {
+    "keep_fields": "a list of field names",
+    "budget": "a whole number of at least 1, in tokens",
+    "compact": "true or false",
+}
+
+
+def _refused(field: str, why: str) -> ClientError:
+    return ClientError(f"foldline.{field} {why}.", param=f"foldline.{field}")
 
 
 def _number(name: str, value: Any) -> int | float:

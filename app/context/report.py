@@ -12,10 +12,15 @@ from app.context.folds import Fold, ends_of, stretches
 from app.context.known import Known
 from app.context.plan import Plan
 from app.context.preview import Preview
+from app.context.tool_results.shapes import ROWS
+from app.context.tool_results.step import Compaction, Shrunk
 from app.context.transcript import said_of
 
 WIDEST = 400
 """Characters of one cell. Names come from the request, and may be of any length."""
+
+FIELDS = 6
+"""Fields that a row about a tool result names."""
 
 Row: TypeAlias = tuple[str, str, str]
 
@@ -118,6 +123,8 @@ def _rows(preview: Preview) -> Iterator[Row]:
     yield "kept", f"{preview.kept} of {_counted(count, 'message')}", _keeping(preview)
     for decision in plan.decisions:
         yield decision.step, decision.applied or "nothing", decision.reason
+        if isinstance(decision, Compaction):
+            yield from map(_made_small, decision.results)
     if plan.fold is not None:
         yield from _folding(plan.fold, preview.known)
     for loss in plan.losses:
@@ -125,6 +132,16 @@ def _rows(preview: Preview) -> Iterator[Row]:
     if preview.refused:
         yield "refused", "", preview.refused
     yield from _leading(preview)
+
+
+def _made_small(each: Shrunk) -> Row:
+    """One tool result that became a small one: how small, of whose, what is not in view, and where the whole is."""
+    shown = f"{each.returned} of {each.total} {'rows' if each.kind in ROWS else 'lines'}"
+    gone = "".join(f", without {field.field} ({field.why})" for field in each.dropped[:FIELDS])
+    if len(each.dropped) > FIELDS:
+        gone += f" and {len(each.dropped) - FIELDS} fields more"
+    what = f"{each.tool or 'a tool'} in message {each.message + 1}, {each.kind}"
+    return "result", f"{each.before} → {each.after} tokens", f"{what}: {shown}{gone}; the whole: {each.handle}"
 
 
 def _folding(fold: Fold, known: Known) -> Iterator[Row]:

@@ -50,7 +50,7 @@ def _chat(kind: Kind, text: str, calls: Sequence[Called], number: int) -> Json:
 
 
 def _responses(kind: Kind, text: str, calls: Sequence[Called], number: int) -> Json:
-    words = {"type": "output_text", "text": text, "annotations": []}
+    words: Json = {"type": "output_text", "text": text, "annotations": []}
     output: list[Json] = [
         {"type": "message", "id": f"msg_{number}", "role": "assistant", "status": "completed", "content": [words]}
     ]

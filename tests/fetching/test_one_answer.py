@@ -79,7 +79,8 @@ async def test_the_first_words_are_there_before_the_rows_are_and_the_stream_ends
 
 
 def _body(kind: Kind, messages: list[Any], **more: Any) -> Json:
-    tool = {"type": "function", "function": {"name": "reviews", "parameters": {"type": "object", "properties": {}}}}
+    function: Json = {"name": "reviews", "parameters": {"type": "object", "properties": {}}}
+    tool: Json = {"type": "function", "function": function}
     return {"model": MODELS[kind], "messages": messages, "tools": [tool], "stream": True, **more}
 
 
