@@ -163,6 +163,5 @@ def _belongs(call: ToolCall, result: ToolResult) -> bool:
 
 def _same(one: ToolResult, other: ToolResult) -> bool:
     """Whether the second says what the first says, of the same call."""
-    if not one.call_id or (one.call_id, one.is_error) != (other.call_id, other.is_error):
-        return False
-    return (one.name, one.content) == (other.name, other.content)
+    said = (one.call_id, one.content, one.is_error)
+    return bool(one.call_id) and said == (other.call_id, other.content, other.is_error)
