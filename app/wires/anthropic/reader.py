@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 import msgspec
 
-from app.chat.events import Event, Failed, Finished, Unknown
-from app.chat.model import Chat, Native
+from app.chat.events import Event, Failed
+from app.chat.model import Chat
 from app.errors import UpstreamError
 from app.wires.anthropic.errors import stream_failure
 from app.wires.anthropic.names import NAME
 from app.wires.anthropic.reading import ANSWER, Answer, Reading, Tokens
 from app.wires.envelope import encode
 from app.wires.forgetful import Forgetful
-from app.wires.sse import Frames, TooLargeError
+from app.wires.framing import FramedReader
 
 
 class _Reader(Forgetful):
@@ -32,52 +32,17 @@ class _Reader(Forgetful):
         return self._reading.onward(chat)
 
 
-class StreamReader(_Reader):
+class StreamReader(FramedReader, _Reader):
     """Reads a stream of server-sent events."""
 
+    wire, who = NAME, "Anthropic"
+
     def __init__(self, chat: Chat, new_id: Callable[[], str]) -> None:
-        super().__init__(chat, new_id)
-        self._frames = Frames()
-        self._done = False
+        FramedReader.__init__(self)
+        _Reader.__init__(self, chat, new_id)
 
-    def feed(self, data: bytes) -> list[Event]:
-        """The events that these bytes complete."""
-        if self._done:
-            return []
-        try:
-            frames = self._frames.feed(data)
-        except TooLargeError:
-            return self._fail("Anthropic sent an event too large to read.")
-        return [event for frame in frames for event in self._frame(frame.data)]
-
-    def _frame(self, data: bytes) -> list[Event]:
-        if self._done or not data or data.startswith(b"[DONE]"):
-            return []
-        try:
-            events = self._reading.take(data)
-        except msgspec.ValidationError:
-            return [Unknown(Native(NAME, data))]
-        except Exception as error:  # noqa: BLE001 (any unreadable chunk: the stream fails, the proxy does not)
-            return self._fail(f"Anthropic sent a chunk that cannot be read ({type(error).__name__}).")
-        self._done = any(isinstance(event, Failed | Finished) for event in events)
-        return events
-
-    def _fail(self, words: str) -> list[Event]:
-        self._done = True
-        return [Failed(UpstreamError(words))]
-
-    def close(self) -> list[Event]:
-        """The bytes ended: without message_stop the answer is broken."""
-        if self._done:
-            return []
-        events = [event for frame in self._frames.close() for event in self._frame(frame.data)]
-        if self._done:
-            return events
-        self._done = True
-        return [
-            *events,
-            Failed(UpstreamError("Anthropic's answer broke off before its end. Send the request again.")),
-        ]
+    def _take(self, data: bytes) -> list[Event]:
+        return self._reading.take(data)
 
 
 class AnswerReader(_Reader):

@@ -27,10 +27,10 @@ from app.chat.model import Chat, Native, Part, Text, Thinking, ToolCall
 from app.errors import UpstreamError
 from app.wires.envelope import as_text, encode
 from app.wires.forgetful import Forgetful
+from app.wires.framing import FramedReader
 from app.wires.gemini.decode import part as decode_part
 from app.wires.gemini.errors import stream_failure
 from app.wires.gemini.names import FINISH_IN, NAME, reverse
-from app.wires.sse import Frames, TooLargeError
 
 
 class Content(msgspec.Struct):
@@ -182,49 +182,21 @@ class _Answer:
         return b"[" + b",".join(self._kept) + b"]"
 
 
-class StreamReader(Forgetful):
+class StreamReader(FramedReader, Forgetful):
     """Reads a stream of server-sent events."""
 
+    wire, who = NAME, "Gemini"
+
     def __init__(self, chat: Chat, new_id: Callable[[], str]) -> None:
-        self._frames = Frames()
+        super().__init__()
         self._answer = _Answer(chat, new_id)
-        self._done = False
 
-    def feed(self, data: bytes) -> list[Event]:
-        """The events that these bytes complete."""
-        if self._done:
-            return []
-        try:
-            frames = self._frames.feed(data)
-        except TooLargeError:
-            return self._fail("Gemini sent an event too large to read.")
-        return [event for frame in frames for event in self._frame(frame.data)]
+    def _take(self, data: bytes) -> list[Event]:
+        return self._answer.take(BODY.decode(data), Native(NAME, data))
 
-    def _frame(self, data: bytes) -> list[Event]:
-        if self._done or not data:
-            return []
-        try:
-            events = self._answer.take(BODY.decode(data), Native(NAME, data))
-        except msgspec.ValidationError:
-            return [Unknown(Native(NAME, data))]
-        except Exception as error:  # noqa: BLE001 (any unreadable part: the stream fails, the proxy does not)
-            return self._fail(f"Gemini sent a chunk that cannot be read ({type(error).__name__}).")
-        self._done = any(isinstance(event, Failed) for event in events)
-        return events
-
-    def _fail(self, words: str) -> list[Event]:
-        self._done = True
-        return [Failed(UpstreamError(words))]
-
-    def close(self) -> list[Event]:
-        """The bytes ended: the only end marker of this format is the finishReason seen before."""
-        if self._done:
-            return []
-        events = [event for frame in self._frames.close() for event in self._frame(frame.data)]
-        if self._done:
-            return events
-        self._done = True
-        return [*events, *self._answer.finish()]
+    def _end(self) -> list[Event]:
+        """The only end marker of this format is the finishReason seen before."""
+        return self._answer.finish()
 
     def sealed(self) -> bytes:
         """What a client may drop."""

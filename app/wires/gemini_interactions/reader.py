@@ -15,9 +15,9 @@ import msgspec
 from app.chat.events import Event, Failed, Unknown
 from app.chat.model import Chat, Native
 from app.errors import UpstreamError
+from app.wires.framing import FramedReader
 from app.wires.gemini_interactions.answer import Answer, Interaction
 from app.wires.gemini_interactions.names import NAME
-from app.wires.sse import Frames, TooLargeError
 
 MISSING = msgspec.Raw(b"")
 
@@ -37,7 +37,6 @@ class Body(msgspec.Struct):
 
 EVENT = msgspec.json.Decoder(Body)
 WHOLE = msgspec.json.Decoder(Interaction)
-BROKE_OFF = "Gemini's answer broke off before its end. Send the request again."
 
 
 class _Reader:
@@ -59,33 +58,17 @@ class _Reader:
         return self._answer.onward(chat)
 
 
-class StreamReader(_Reader):
-    """Reads a stream of events."""
+class StreamReader(FramedReader, _Reader):
+    """Reads a stream of events. Without interaction.completed it is broken, whatever else came."""
+
+    wire, who = NAME, "Gemini"
 
     def __init__(self, chat: Chat, new_id: Callable[[], str]) -> None:
-        super().__init__(chat, new_id, whole=False)
-        self._frames = Frames()
+        FramedReader.__init__(self)
+        _Reader.__init__(self, chat, new_id, whole=False)
 
-    def feed(self, data: bytes) -> list[Event]:
-        """The events that these bytes complete."""
-        if self._answer.done:
-            return []
-        try:
-            frames = self._frames.feed(data)
-        except TooLargeError:
-            return self._fail("Gemini sent an event too large to read.")
-        return [event for frame in frames for event in self._frame(frame.data)]
-
-    def _frame(self, data: bytes) -> list[Event]:
-        if self._answer.done or not data or data.startswith(b"[DONE]"):
-            return []
-        native = Native(NAME, data)
-        try:
-            return self._event(EVENT.decode(data), native)
-        except msgspec.ValidationError:
-            return [Unknown(native)]
-        except Exception as error:  # noqa: BLE001 (any unreadable event: the stream fails, the proxy does not)
-            return self._fail(f"Gemini sent an event that cannot be read ({type(error).__name__}).")
+    def _take(self, data: bytes) -> list[Event]:
+        return self._event(EVENT.decode(data), Native(NAME, data))
 
     def _event(self, said: Body, native: Native) -> list[Event]:
         answer, index = self._answer, said.index or 0
@@ -108,15 +91,6 @@ class StreamReader(_Reader):
                 return answer.failed(said.error, native)
             case _:
                 return [Unknown(native)]
-
-    def _fail(self, words: str) -> list[Event]:
-        self._answer.done = True
-        return [Failed(UpstreamError(words))]
-
-    def close(self) -> list[Event]:
-        """The bytes ended: without interaction.completed the answer is broken, whatever else came."""
-        events = [event for frame in self._frames.close() for event in self._frame(frame.data)]
-        return events if self._answer.done else [*events, *self._fail(BROKE_OFF)]
 
 
 class WholeReader(_Reader):

@@ -27,9 +27,9 @@ from app.chat.model import Chat, Native, ToolCall
 from app.errors import UpstreamError
 from app.wires.envelope import ANYTHING, as_object, as_text, encode
 from app.wires.forgetful import Forgetful
+from app.wires.framing import FramedReader
 from app.wires.openai_chat.errors import stream_failure
 from app.wires.openai_chat.names import FINISH_IN, MESSAGE_EXTRAS, NAME, reverse
-from app.wires.sse import Frames, TooLargeError
 
 
 class Function(msgspec.Struct):
@@ -216,54 +216,24 @@ class _Answer:
         return encode({"message": self._extras, "calls": calls})
 
 
-class ChunkReader(Forgetful):
+class ChunkReader(FramedReader, Forgetful):
     """Reads a stream of chunks."""
 
-    __slots__ = ("_answer", "_done", "_frames")
+    wire = NAME
 
     def __init__(self, chat: Chat) -> None:
-        self._frames = Frames()
+        super().__init__()
         self._answer = _Answer(chat)
-        self._done = False
 
-    def feed(self, data: bytes) -> list[Event]:
-        """The events that these bytes complete."""
-        try:
-            frames = self._frames.feed(data)
-        except TooLargeError:
-            self._done = True
-            return [Failed(UpstreamError("The provider sent an event too large to read."))]
-        events: list[Event] = []
-        for frame in frames:
-            events.extend(self._frame(frame.data))
-        return events
+    def _take(self, data: bytes) -> list[Event]:
+        return self._answer.take(BODY.decode(data), Native(NAME, data))
 
-    def _frame(self, data: bytes) -> list[Event]:
-        if self._done or not data:
-            return []
-        if data.startswith(b"[DONE]"):
-            self._done = True
-            return self._answer.finish()
-        try:
-            body = BODY.decode(data)
-        except msgspec.ValidationError:
-            return [Unknown(Native(NAME, data))]
-        except (msgspec.DecodeError, RecursionError):
-            self._done = True
-            return [Failed(UpstreamError("The provider sent a chunk that is not JSON."))]
-        events = self._answer.take(body, Native(NAME, data))
-        self._done = any(isinstance(event, Failed) for event in events)
-        return events
+    def _marked(self) -> list[Event]:
+        return self._answer.finish()
 
-    def close(self) -> list[Event]:
-        """The bytes ended. A finish reason without [DONE] is an end: some servers leave the marker out."""
-        if self._done:
-            return []
-        events = [event for frame in self._frames.close() for event in self._frame(frame.data)]
-        if not self._done:
-            self._done = True
-            events.extend(self._answer.finish())
-        return events
+    def _end(self) -> list[Event]:
+        """A finish reason without [DONE] is an end: some servers leave the marker out."""
+        return self._answer.finish()
 
     def sealed(self) -> bytes:
         """What the client may drop."""

@@ -14,11 +14,11 @@ from app.chat.events import Event, Failed, Finished, FinishReason, Started, Unkn
 from app.chat.model import Chat, Native
 from app.errors import UpstreamError
 from app.wires.envelope import as_object
+from app.wires.framing import FramedReader
 from app.wires.openai_responses.errors import stream_failure
 from app.wires.openai_responses.names import NAME
 from app.wires.openai_responses.output import Output
 from app.wires.openai_responses.sealed import seal
-from app.wires.sse import Frames, TooLargeError
 
 ENDS = frozenset(("completed", "incomplete", "failed", "cancelled"))
 REASONS: dict[str, FinishReason] = {
@@ -173,46 +173,17 @@ class _Reader:
         return None
 
 
-class StreamReader(_Reader):
+class StreamReader(FramedReader, _Reader):
     """Reads a stream of server-sent events."""
 
+    wire = NAME
+
     def __init__(self, chat: Chat) -> None:
-        super().__init__(chat)
-        self._frames = Frames()
+        FramedReader.__init__(self)
+        _Reader.__init__(self, chat)
 
-    def feed(self, data: bytes) -> list[Event]:
-        """The events that these bytes complete."""
-        if self._answer.done:
-            return []
-        try:
-            frames = self._frames.feed(data)
-        except TooLargeError:
-            return self._broke("The provider sent an event too large to read.")
-        return [event for frame in frames for event in self._frame(frame.data)]
-
-    def _frame(self, data: bytes) -> list[Event]:
-        if self._answer.done or not data or data.startswith(b"[DONE]"):
-            return []
-        native = Native(NAME, data)
-        try:
-            return self._answer.take(PIECE.decode(data), native)
-        except msgspec.ValidationError:
-            return [Unknown(native)]
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-            return self._broke("The provider sent an event that is not JSON.")
-
-    def _broke(self, message: str) -> list[Event]:
-        self._answer.done = True
-        return [Failed(UpstreamError(message))]
-
-    def close(self) -> list[Event]:
-        """The bytes ended: Failed if the response did not."""
-        if self._answer.done:
-            return []
-        events = [event for frame in self._frames.close() for event in self._frame(frame.data)]
-        if not self._answer.done:
-            events += self._broke("The provider's answer broke off before its end. Send the request again.")
-        return events
+    def _take(self, data: bytes) -> list[Event]:
+        return self._answer.take(PIECE.decode(data), Native(NAME, data))
 
 
 class AnswerReader(_Reader):
