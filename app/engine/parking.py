@@ -35,6 +35,10 @@ MOST_SESSIONS = 512
 MOST_FORMS = 200
 """Small forms of one session."""
 
+SURE = 60.0
+"""Seconds in which a result that was stored is taken to be there: then a turn that brings it looks again. Sessions are
+forgotten, stores are emptied, and the oldest results make room."""
+
 FETCHED = 2
 """Times TOOL_RESULT_TOKENS that one fetch may take: of rows that take up to 300 tokens each all 40 come, as asked for,
 while a form of the whole stays within the setting itself."""
@@ -63,7 +67,7 @@ class Parking:
         self._store = store
         self._clock = clock
         self._made: OrderedDict[Session, Bounded] = OrderedDict()
-        self._parked: OrderedDict[tuple[Session, str], None] = OrderedDict()
+        self._parked: OrderedDict[tuple[Session, str], float] = OrderedDict()  # until when it is taken to be there
         self._tasks: set[asyncio.Task[None]] = set()
 
     def handles(self, session: Session, chat: Chat) -> Handles:
@@ -75,28 +79,29 @@ class Parking:
         return Handles(handle_maker(self._store.secret(), session), name_for(chat.tools), made)
 
     def keep(self, session: Session, parked: Mapping[str, Parked]) -> None:
-        """Store what is not stored yet, while nobody waits for it."""
-        new = {handle: each for handle, each in parked.items() if (session, handle) not in self._parked}
-        if not new:
+        """Store what is not stored yet, or no longer, while nobody waits for it. What is there lives on."""
+        now = self._clock()
+        unsure = {handle: each for handle, each in parked.items() if self._parked.get((session, handle), 0) <= now}
+        if not unsure:
             return
-        task = asyncio.create_task(self._keep(session, new), name="parking")
+        task = asyncio.create_task(self._keep(session, unsure), name="parking")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _keep(self, session: Session, new: Mapping[str, Parked]) -> None:
-        packed = {handle: _pack(each) for handle, each in new.items()}
-        if why := await self._store.parking.park(session, packed, self._clock()):
+    async def _keep(self, session: Session, unsure: Mapping[str, Parked]) -> None:
+        store = self._store.parking
+        known = [handle for handle in unsure if (session, handle) in self._parked]
+        gone = await store.touch(session, known) if known else frozenset[str]()
+        new = {handle: _pack(each) for handle, each in unsure.items() if handle in gone or handle not in known}
+        if new and (why := await store.park(session, new, self._clock())):
             LOG.debug("tool results were not parked: %s", why)
             return
-        self._parked.update(((session, handle), None) for handle in new)
+        until = self._clock() + SURE
+        for handle in unsure:
+            self._parked[session, handle] = until
+            self._parked.move_to_end((session, handle))
         while len(self._parked) > MOST_SESSIONS * MOST_FORMS:
             self._parked.popitem(last=False)
-
-    def forget(self, session: Session) -> None:
-        """The session is forgotten: its results are not stored any more."""
-        self._made.pop(session, None)
-        for key in [key for key in self._parked if key[0] == session]:
-            del self._parked[key]
 
     async def settled(self) -> None:
         """Wait until all that was to be stored is, or could not be."""

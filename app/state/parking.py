@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from app.errors import StateError
 from app.state.crypto import Seal
@@ -67,6 +67,15 @@ class Parking:
         except Away as away:
             return away.reason
         return "refused" if any(isinstance(reply, Exception) for reply in replies) else ""
+
+    async def touch(self, session: Session, handles: Collection[str]) -> frozenset[str]:
+        """Let these live on; those of them that are not there (any more). None, while the store is away."""
+        commands: list[Command] = [("PEXPIRE", session.parked_key(handle), self._ttl) for handle in handles]
+        try:
+            replies = await self._link.trip(*commands, ("PEXPIRE", session.parking_key, self._ttl))
+        except Away:
+            return frozenset()
+        return frozenset(handle for handle, there in zip(handles, replies, strict=False) if not there)
 
     async def find(self, session: Session, handle: str) -> bytes | None:
         """What is parked under a handle of this session; None if nothing is. It lives on when it is used.

@@ -20,8 +20,14 @@ KEEP = ["id", "stars"]
 
 @pytest.mark.parametrize("where", ["settings", "request", "both"])
 async def test_one_tools_fields_and_budget_are_obeyed(front: StartFront, provider: Provider, where: str) -> None:
-    in_file = {"settings": {"keep_fields": KEEP, "budget": 3000}, "both": {"budget": 3000, "keep_fields": ["text"]}}
-    in_body = {"request": {"keep_fields": KEEP, "budget": 3000}, "both": {"keep_fields": KEEP}}
+    in_file: dict[str, dict[str, Any]] = {
+        "settings": {"keep_fields": KEEP, "budget": 3000},
+        "both": {"budget": 3000, "keep_fields": ["text"]},
+    }
+    in_body: dict[str, dict[str, Any]] = {
+        "request": {"keep_fields": KEEP, "budget": 3000},
+        "both": {"keep_fields": KEEP},
+    }
     tools = {"tools": {"reviews": ToolTable(**in_file[where])}} if where in in_file else {}
     async with front("chat", **tools) as proxy:
         options: Json = {"options": {"tools": {"reviews": in_body[where]}}} if where in in_body else {}
