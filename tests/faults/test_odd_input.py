@@ -70,7 +70,7 @@ async def test_a_body_that_unpacks_to_too_much_is_refused(patient: Pair, path: s
 
 @pytest.mark.parametrize(
     ("packing", "body", "status"),
-    [("br", b"x", 415), ("gzip", b"no gzip", 400), ("gzip", gzip.compress(b"{}")[:-9], 400)],
+    [("br", b"x", 415), ("gzip", b"no gzip", 400), ("gzip", gzip.compress(b"{}", mtime=0)[:-9], 400)],
 )
 async def test_packing_that_cannot_be_undone_is_refused(patient: Pair, packing: str, body: bytes, status: int) -> None:
     assert is_refused(await ask(patient.url, CHAT, body, f"content-encoding: {packing}"), status)

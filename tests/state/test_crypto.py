@@ -14,8 +14,10 @@ KEY = base64.b64encode(bytes(range(32))).decode()
 OTHER = base64.urlsafe_b64encode(os.urandom(32)).decode().rstrip("=")
 
 
-@pytest.mark.parametrize("value", [b"", b"short", b"\x00" * 5000, os.urandom(5000)])
-@pytest.mark.parametrize("setting", ["", f"a:{KEY}", f" b:{OTHER} , a:{KEY}"])
+@pytest.mark.parametrize(
+    "value", [b"", b"short", b"\x00" * 5000, os.urandom(5000)], ids=["empty", "short", "zeros", "noise"]
+)
+@pytest.mark.parametrize("setting", ["", f"a:{KEY}", f" b:{OTHER} , a:{KEY}"], ids=["none", "one", "two"])
 def test_a_value_comes_back(setting: str, value: bytes) -> None:
     seal, who = make_seal(setting), session()
     assert seal.open(who, b"m", seal.close(who, b"m", value)) == value
