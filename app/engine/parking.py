@@ -7,6 +7,7 @@ import base64
 import hashlib
 import hmac
 import logging
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 
@@ -51,13 +52,16 @@ Made = dict[bytes, Compacted | None]
 
 
 class Bounded(dict[bytes, Compacted | None]):
-    """Small forms of one session; the oldest make room."""
+    """Small forms of one session; the oldest make room. Long chats are planned in threads, several at once."""
+
+    _one_at_a_time = threading.Lock()
 
     def __setitem__(self, key: bytes, value: Compacted | None) -> None:
         """Keep one more."""
-        super().__setitem__(key, value)
-        if len(self) > MOST_FORMS:
-            del self[next(iter(self))]
+        with self._one_at_a_time:
+            super().__setitem__(key, value)
+            if len(self) > MOST_FORMS:
+                del self[next(iter(self))]
 
 
 class Parking:

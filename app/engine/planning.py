@@ -5,6 +5,7 @@ A turn and its dry run both come through here, so that the one shows what the ot
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -31,6 +32,10 @@ RESUMED = frozenset(("continuationToken",))
 """A Gemini client that resumes an answer sends a token that holds only for the very same contents: nothing may be
 mended in them, nor put back (https://ai.google.dev/api/generate-content). They began with the session's memory, so that
 stands there again."""
+
+BESIDE = 512 * 1024
+"""Bytes of a request from which on one that may hold tool results is planned beside the event loop: making a result of
+10 MB small takes half a second, in which no other stream would get a word."""
 
 Recall = Callable[[Session, Sequence[bytes]], Awaitable[Recalled]]
 """Asks for what is stored in a session at these addresses: `Store.recall`, or something in its place."""
@@ -166,7 +171,8 @@ async def planned(
         handles=None if chat.plain or recalled.bypassed or policy.off else rules.handles(session, chat),
     )
     steps = RESUMING if resumed else rules.steps
-    made = _plan(chat, known, policy, steps)
+    bulky = known.handles is not None and size > BESIDE
+    made = await asyncio.to_thread(_plan, chat, known, policy, steps) if bulky else _plan(chat, known, policy, steps)
     by_message = {} if policy.off or resumed else _by_message(chat, known)
     return Planned(chat, candidates, policy, known, made, by_message, steps)
 
