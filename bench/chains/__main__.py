@@ -26,6 +26,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--turns", type=int, default=200, help="user messages a chat")
     parser.add_argument("--upstream", default="interactions", choices=CHAINS, help="the API that keeps the chain")
     parser.add_argument("--kinds", default=",".join(KINDS), help=f"of {', '.join(KINDS)}")
+    parser.add_argument("--fold-at", type=int, help="Foldline's FOLD_AT_TOKENS, in place of what it does by default")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--judges", type=Path, default=Path(".venv-bench"), help="where the tokenizer may live")
     return parser
@@ -50,12 +51,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 async def _all(given: argparse.Namespace, wanted: Sequence[str]) -> dict[str, dict[str, dict[str, Played]]]:
     found: dict[str, dict[str, dict[str, Played]]] = {}
+    settings = {"fold_at_tokens": given.fold_at} if given.fold_at is not None else {}
     every = kinds(given.seed, given.turns)
     for name in wanted:
         found[name] = {}
         for way in WAYS:
             began = time.perf_counter()
-            found[name][way] = dict(await played(every[name], way, APIS[given.upstream]))
+            found[name][way] = dict(await played(every[name], way, APIS[given.upstream], settings))
             print(f"# {name}, {way}: {time.perf_counter() - began:.1f} s", flush=True)
     return found
 

@@ -4,7 +4,8 @@ Assumptions, the same for whoever asks. A prompt's beginning is cached if it sto
 five minutes ago, whether it was sent or held in a chain, up to the end of a message, if that is 1,024 tokens or more;
 each use keeps it for five minutes more. System text and tools stand in front. Neither a resent message nor an inherited
 one is billed differently: the model reads the same. An answer is cached once it was part of a prompt. Answers cost the
-same however they came about, so only those of the summariser are counted, at six times an input token.
+same however they came about, so only those of the summariser are counted, at six times an input token. The summariser
+costs what the chat's model costs, unless said otherwise.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Bill:
     Attributes:
         read: tokens that the model read. cached: of those. summary: weighted tokens of summaries. wired: bytes sent.
         requests: of the chat. continued: those that went on from a chain.
-        path: what was paid in all after each turn.
+        path: what was paid after each turn, for the chat and for summaries.
     """
 
     read: int = 0
@@ -55,7 +56,7 @@ class Bill:
     wired: int = 0
     requests: int = 0
     continued: int = 0
-    path: list[float] = field(default_factory=list[float])
+    path: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
     cache: PromptCache = field(default_factory=PromptCache)
 
     def take(self, sent: Body, now: float, *, summary: bool, answered: int) -> None:
@@ -70,6 +71,10 @@ class Bill:
         self.cached += cached
         self.requests += 1
         self.continued += bool(sent.before)
+
+    def turn(self) -> None:
+        """A turn is over."""
+        self.path.append((self.weighted - self.summary, self.summary))
 
     @property
     def weighted(self) -> float:

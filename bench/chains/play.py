@@ -58,28 +58,32 @@ class Played:
     refused: Sequence[str]
 
 
-async def played(kind: Kind, way: str, api: Api) -> Mapping[str, Played]:
-    """The chat played one way, under each rhythm. Where time decides nothing it is played only once."""
+async def played(kind: Kind, way: str, api: Api, settings: Mapping[str, Any]) -> Mapping[str, Played]:
+    """The chat played one way, under each rhythm. Where time decides nothing it is played only once.
+
+    Args:
+        settings: policy numbers for Foldline's own way.
+    """
     if way == FOLDLINE:
-        return {gap: await _played(kind, way, api, (gap,)) for gap in GAPS}
-    both = await _played(kind, way, api, tuple(GAPS))
+        return {gap: await _played(kind, settings, api, (gap,)) for gap in GAPS}
+    both = await _played(kind, WAYS[way], api, tuple(GAPS))
     return dict.fromkeys(GAPS, both)
 
 
-async def _played(kind: Kind, way: str, api: Api, gaps: Sequence[str]) -> Played:
+async def _played(kind: Kind, policy: Mapping[str, Any], api: Api, gaps: Sequence[str]) -> Played:
     clocks = {gap: Clock() for gap in gaps}
     upstream = Billed(clocks=clocks, bills={gap: Bill() for gap in gaps})
     upstream.begin("good")
     async with (
         running_upstream(upstream),
-        proxy(upstream.url, api, clocks[gaps[0]], WAYS[way]) as through,
+        proxy(upstream.url, api, clocks[gaps[0]], policy) as through,
     ):
         chat: list[Message] = [{"role": "system", "content": kind.system}]
         more: Message = {"model": api.model, **({"tools": kind.tools} if kind.tools else {})}
         for number, turn in enumerate(kind.turns):
             await _turn(through, upstream, kind, number, turn, chat, more)
             for gap, clock in clocks.items():
-                upstream.bills[gap].path.append(upstream.bills[gap].weighted)
+                upstream.bills[gap].turn()
                 clock.now += GAPS[gap]
     return Played(upstream.bills, through.chained, upstream.refused)
 

@@ -8,9 +8,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from app.context.known import Checkpoint
 from app.context.plan import Decision
 from app.engine import Engine, Request, Turn
 from app.engine.routing import Route, Routes
+from app.state.keys import Session
 from app.state.store import Store
 from app.upstreams.gemini import gemini
 from app.upstreams.openai import openai
@@ -25,6 +27,26 @@ from bench.memory.spoken.api import Api
 TENANT = b"benchers"
 LAST_SUMMARY = 30.0
 """Seconds that a summary may take here."""
+
+
+class TimedStore(Store):
+    """A store whose pauses after a refused summary pass by the bench's clock, not by the server's."""
+
+    clock: Clock
+
+    async def pause(self, session: Session, name: str, seconds: float) -> None:
+        """Let `name` rest for so many seconds."""
+        self._until[session, name] = self.clock() + seconds
+
+    async def look(self, session: Session, address: bytes, name: str) -> tuple[Checkpoint | None, bool]:
+        """What is stored at an address, and whether `name` rests."""
+        stored, _ = await super().look(session, address, name)
+        return stored, self._until.get((session, name), 0) > self.clock()
+
+    def timed(self, clock: Clock) -> None:
+        """Go by this clock from now on."""
+        self.clock = clock
+        self._until: dict[tuple[Session, str], float] = {}
 
 
 @dataclass
@@ -82,7 +104,8 @@ class Proxy:
 @asynccontextmanager
 async def proxy(origin: str, api: Api, clock: Clock, policy: Mapping[str, Any]) -> AsyncGenerator[Proxy]:
     """Foldline in front of the upstream at `origin`, for as long as the block lasts."""
-    store = await Store.open("memory://", ttl_seconds=30 * 86_400, secret="bench", clock=clock)  # noqa: S106 (guards nothing)
+    store = await TimedStore.open("memory://", ttl_seconds=30 * 86_400, secret="bench", clock=clock)  # noqa: S106 (guards nothing)
+    store.timed(clock)
     transport = AiohttpTransport(Timeouts(5, 60, 60))
     spoken = Spoken(api.value)
     name = api.kind

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from statistics import mean
 
 from app.context.plan import Decision
 
 from bench.chains.play import CHAIN, FOLDLINE, RESEND, Played
 from bench.chains.rhythm import GAPS
+
+SMALL = 0.1
+"""Price of a small summariser as a share of a large model's: an assumption."""
 
 MOST_OVER = 1.05
 """Foldline may cost so much of the better of the two others."""
@@ -66,15 +69,19 @@ def _plain(decision: Decision) -> str:
 
 def verdicts(rows: Rows) -> str:
     """Whether Foldline costs more than it may, at the end and for a chat that ends earlier."""
-    heads = ("at the end", "", "worst, if the chat ended at turn", "over 5 % until turn")
-    lines = [f"| chat | between turns | {' | '.join(heads)} |", "| --- | --- | ---: | --- | ---: | ---: |"]
+    heads = ("at the end", "", "worst, and when", "over 5 % until turn", f"worst, summaries at {SMALL:g} of the price")
+    lines = [f"| chat | between turns | {' | '.join(heads)} |", "| --- | --- | ---: | --- | ---: | ---: | ---: |"]
     for kind, ways in rows.items():
         for gap in GAPS:
             ratios = over(ways, gap)
-            word = "met" if ratios[-1] <= MOST_OVER else "NOT MET"
-            worst = max(range(len(ratios)), key=ratios.__getitem__)
             late = max((turn for turn, ratio in enumerate(ratios, 1) if ratio > MOST_OVER), default=0)
-            cells = (f"{ratios[-1] - 1:+.1%}", word, f"{ratios[worst] - 1:+.1%} at {worst + 1}", str(late or "never"))
+            cells = (
+                f"{ratios[-1] - 1:+.1%}",
+                "met" if ratios[-1] <= MOST_OVER else "NOT MET",
+                _worst(ratios),
+                str(late or "never"),
+                _worst(over(ways, gap, SMALL)),
+            )
             lines.append(f"| {kind} | {gap} | {' | '.join(cells)} |")
     lines += [
         f"\n{kind}, {way}, {gap}: refused: {each}."
@@ -86,8 +93,17 @@ def verdicts(rows: Rows) -> str:
     return "\n".join(lines)
 
 
-def over(ways: Mapping[str, Mapping[str, Played]], gap: str) -> list[float]:
-    """What Foldline had cost after each turn, of what the better of the two fixed ways had."""
+def _worst(ratios: Sequence[float]) -> str:
+    worst = max(range(len(ratios)), key=ratios.__getitem__)
+    return f"{ratios[worst] - 1:+.1%}, turn {worst + 1}"
+
+
+def over(ways: Mapping[str, Mapping[str, Played]], gap: str, price: float = 1.0) -> list[float]:
+    """What Foldline had cost after each turn, of what the better of the two fixed ways had.
+
+    Args:
+        price: of the summariser, as a share of the chat's model.
+    """
     paths = [ways[way][gap].bills[gap].path for way in (RESEND, CHAIN)]
     ours = ways[FOLDLINE][gap].bills[gap].path
-    return [paid / min(each[turn] for each in paths) for turn, paid in enumerate(ours)]
+    return [(chat + told * price) / min(each[turn][0] for each in paths) for turn, (chat, told) in enumerate(ours)]
