@@ -15,7 +15,7 @@ JUDGES := .venv-bench
 REAL := .venv-real
 CLIENTS := clients/.made
 
-.PHONY: help run test test-clients test-real lint types bench bench-memory bench-chains lock clean
+.PHONY: help run test test-clients test-real lint types bench bench-memory bench-chains bench-tools lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile
@@ -48,6 +48,9 @@ bench-memory: $(VENV)/.test ## long conversations: what is kept, sent and paid
 bench-chains: $(VENV)/.test ## provider-side chains: what they cost against resending, and what Foldline makes of them
 	@$(MAKE) --no-print-directory $(JUDGES)/.made || echo "The tokenizer could not be installed: Foldline's own estimate is used." >&2
 	@$(BIN)/python -m bench.chains --judges $(JUDGES) $(ARGS)
+
+bench-tools: $(VENV)/.test ## tool results made small: what is kept, and what it costs
+	@$(BIN)/python -m bench.tools $(ARGS)
 
 lock: ## writes requirements*.txt anew, with hashes (ARGS=--upgrade for newer versions)
 	@set -e; tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; \
