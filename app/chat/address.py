@@ -6,9 +6,9 @@ address through every wire, an edit changes every address after it and none befo
 prefix that it shares.
 
 Left out, because a client may drop or rewrite it: call ids, reasoning, signatures, cache marks, outer white space, the
-spelling of arguments, empty content, how one assistant turn was cut into messages, and the order in which parallel
-tool results arrive. Leading system texts and tools stand outside (`setup`): a clock in the system prompt would
-otherwise make every turn new. SHA-256, cut to 16 bytes: processors do it in hardware, and 128 bits rule out a chance
+spelling of arguments, empty content, how one assistant turn was cut into messages, the order in which parallel tool
+results arrive, and that one of them is said twice. Leading system texts and tools stand outside (`setup`): a clock in
+the system prompt would otherwise make every turn new. SHA-256, cut to 16 bytes: processors do it in hardware, and 128 bits rule out a chance
 meeting.
 """
 
@@ -120,9 +120,19 @@ class Chain:
         if self._run != "results" or len(self._results) > LONGEST_RUN:
             self._base, self._run = self._open, "results"
             self._results, self._taken = [], set()
-        self._results.append((self._position(result), _atom(b"R", _result(result))))
+        atom = _atom(b"R", _result(result))
+        if self._repeats(result, atom):
+            return
+        self._results.append((self._position(result), atom))
         self._results.sort()
         self._open = _sha256(self._base + b"".join(atom for _, atom in self._results)).digest()
+
+    def _repeats(self, result: ToolResult, atom: bytes) -> bool:
+        """Whether the very same answer to the same call was given already: some clients say it twice in a chat that
+        they resume."""
+        return bool(result.call_id) and any(
+            self._calls[index].id == result.call_id and (index, atom) in self._results for index in self._taken
+        )
 
     def _position(self, result: ToolResult) -> int:
         for index, call in enumerate(self._calls[:LONGEST_RUN]):

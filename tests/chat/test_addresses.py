@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.chat.address import Chain, addresses, canonical, root, setup
-from app.chat.model import Message, Role, Text, Tool
+from app.chat.model import Message, Role, Text, Tool, ToolCall, ToolResult
 from tests.chat.talks import (
     STYLES,
     Answered,
@@ -209,3 +209,19 @@ def test_system_prompt_and_tools_stand_outside_the_chain_but_in_the_setup() -> N
     assert setup((), (Tool("f"),)) != setup((), (Tool("g"),))
     assert setup((), (Tool("f"),)) == setup((), (Tool("f"),))
     assert gemini_chat([{"parts": [{"text": "hi"}]}], systemInstruction="x").messages[0].parts == (Text("hi"),)
+
+
+def test_a_result_that_is_said_twice_counts_once_and_another_answer_to_the_same_call_counts() -> None:
+    """Gemini CLI says every tool result again in a chat that it resumes."""
+    asked = (
+        Message("user", (Text("go"),)),
+        Message("assistant", (ToolCall("c1", "f", "{}"), ToolCall("c2", "f", "{}"))),
+    )
+    one, two = (ToolResult(f"c{number}", (Text("ok"),), "f") for number in (1, 2))
+    other = ToolResult("c1", (Text("not ok"),), "f")
+    once = addresses((*asked, Message("user", (one, two))), b"t")[-1]
+    assert addresses((*asked, Message("user", (one, one, two, one))), b"t")[-1] == once
+    assert addresses((*asked, Message("user", (one, two)), Message("user", (two, one))), b"t")[-1] == once
+    assert addresses((*asked, Message("user", (one, two, other))), b"t")[-1] != once
+    nameless = tuple(ToolResult("", (Text("ok"),), "f") for _ in range(2))
+    assert addresses((*asked, Message("user", nameless)), b"t")[-1] == once, "without an id each answers a call"
