@@ -8,8 +8,8 @@ prefix that it shares.
 Left out, because a client may drop or rewrite it: call ids, reasoning, signatures, cache marks, outer white space, the
 spelling of arguments, empty content, how one assistant turn was cut into messages, the order in which parallel tool
 results arrive, and that one of them is said twice. Leading system texts and tools stand outside (`setup`): a clock in
-the system prompt would otherwise make every turn new. SHA-256, cut to 16 bytes: processors do it in hardware, and 128 bits rule out a chance
-meeting.
+the system prompt would otherwise make every turn new. SHA-256, cut to 16 bytes: processors do it in hardware, and 128
+bits rule out a chance meeting.
 """
 
 from __future__ import annotations
