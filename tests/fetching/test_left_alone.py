@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from tests.chaining.provider import Json, Provider
 from tests.chaining.talk import Wire
-from tests.fetching.conftest import KINDS, MODELS, WIRES, Kind, StartFront, with_reviews
+from tests.fetching.conftest import KINDS, MODELS, Kind, StartFront, with_reviews
 from tests.fetching.shop import TOOLS, reviews, rows
 from tests.servers import redis_server
 
@@ -91,8 +91,7 @@ async def test_a_chat_in_which_a_handle_was_given_goes_on_while_the_store_is_awa
     assert provider.refused == []
 
 
-@KINDS
-@WIRES
+@pytest.mark.parametrize(("kind", "wire"), [("chat", "openai"), ("interactions", "gemini"), ("anthropic", "anthropic")])
 async def test_small_results_stay_as_they_came(front: StartFront, provider: Provider, kind: Kind, wire: Wire) -> None:
     async with front(kind) as proxy:
         said = await with_reviews(proxy.talk(wire), reviews(20))

@@ -9,7 +9,7 @@ import pytest
 
 from tests.chaining.provider import Json, Provider
 from tests.chaining.talk import Talk, Wire
-from tests.fetching.conftest import KEEPING, KINDS, STREAMS, WIRES, Front, Kind, StartFront, with_reviews
+from tests.fetching.conftest import KEEPING, KINDS, Front, Kind, StartFront, with_reviews
 from tests.fetching.shop import calls, rows
 
 STOCK = {"q": "shelf"}
@@ -23,8 +23,9 @@ async def _both(proxy: Front, talk: Talk, *, ours_first: bool = True) -> Any:
 
 
 @KINDS
-@WIRES
-@STREAMS
+@pytest.mark.parametrize(
+    ("wire", "streams"), [("openai", True), ("openai", False), ("gemini", True), ("anthropic", False)]
+)
 async def test_both_results_reach_the_provider_under_the_calls_that_they_answer(
     front: StartFront, provider: Provider, kind: Kind, wire: Wire, streams: bool
 ) -> None:

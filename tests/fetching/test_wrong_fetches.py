@@ -11,7 +11,7 @@ from app.tools.fetch_rows import UNKNOWN
 from app.tools.gate import FETCHES
 from tests.chaining.provider import Provider
 from tests.chaining.talk import TALKS, Setup, Wire, client_of
-from tests.fetching.conftest import KINDS, MODELS, STREAMS, Front, Kind, StartFront, with_reviews
+from tests.fetching.conftest import KINDS, MODELS, Front, Kind, StartFront, with_reviews
 from tests.fetching.saying import READ, SPOKEN, says
 from tests.fetching.shop import TOOLS, fetch, reviews, rows
 
@@ -63,12 +63,11 @@ async def test_a_wrong_question_is_answered_with_what_would_be_right(
 
 
 @KINDS
-@STREAMS
 async def test_a_model_that_fetches_on_and_on_is_told_to_stop_and_answers(
-    front: StartFront, provider: Provider, kind: Kind, streams: bool
+    front: StartFront, provider: Provider, kind: Kind
 ) -> None:
     async with front(kind) as proxy:
-        talk = proxy.talk(streams=streams)
+        talk = proxy.talk(streams=kind != "chat")
         await with_reviews(talk)
         before = len(proxy.asked)
         asks = [("fetch_rows", {"handle": proxy.handle, "offset": at, "limit": 1}) for at in range(FETCHES + 1)]
@@ -82,9 +81,16 @@ async def test_a_model_that_fetches_on_and_on_is_told_to_stop_and_answers(
     assert [each for each in provider.refused if each] == []
 
 
-@KINDS
 @pytest.mark.parametrize(
-    ("wire", "streams"), [("openai", True), ("openai", False), ("gemini", True), ("anthropic", True)]
+    ("kind", "wire", "streams"),
+    [
+        ("chat", "openai", True),
+        ("chat", "openai", False),
+        ("responses", "gemini", True),
+        ("generate", "anthropic", True),
+        ("interactions", "anthropic", False),
+        ("anthropic", "gemini", False),
+    ],
 )
 async def test_a_model_that_hears_nothing_ends_all_the_same(
     front: StartFront, provider: Provider, kind: Kind, wire: Wire, streams: bool
