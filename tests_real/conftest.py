@@ -51,12 +51,12 @@ class StartFront(Protocol):
     def __call__(self, **settings: Any) -> AbstractAsyncContextManager[Front]: ...
 
 
-async def until(true: Callable[[], Awaitable[bool]], what: str, seconds: float = 60) -> None:
-    """Wait for something to become true; fails with `what`."""
+async def until(true: Callable[[], Awaitable[bool]], what: str, every: float = 0.1, seconds: float = 60) -> None:
+    """Wait for something to become true, looking again after `every` seconds; fails with `what`."""
     deadline = time.monotonic() + seconds
     while not await true():
         assert time.monotonic() < deadline, f"not within {seconds:g} s: {what}"
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(every)
 
 
 def openai_client(base_url: str) -> AsyncOpenAI:
@@ -89,9 +89,10 @@ def front(model: Model) -> StartFront:
     @contextlib.asynccontextmanager
     async def start(**settings: Any) -> AsyncGenerator[Front]:
         local = UpstreamTable(kind="openai", base_url=model.openai_url)
-        usual: dict[str, Any] = {"redis_url": SecretStr("memory://"), "log_level": "warning"}
+        given: dict[str, Any] = {"redis_url": SecretStr("memory://"), "log_level": "warning"}
+        given |= {"upstreams": {"local": local}} | settings
         async with (
-            running_foldline(Settings(**{**usual, "upstreams": {"local": local}, **settings})) as url,
+            running_foldline(Settings(**given)) as url,
             httpx2.AsyncClient(
                 base_url=url, headers={"authorization": "Bearer key"}, trust_env=False, timeout=PATIENCE
             ) as http,
