@@ -56,6 +56,7 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
         passed: further ids that the provider gave on the way to this answer, and keeps until they are deleted.
         hops: what the model fetched on the way to this answer, oldest first. said: the words that came behind that.
         open: calls that the proxy answered itself beside calls of the client's: their results go out with the client's.
+            An empty one keeps the place of a call of the client's.
         fold: at the address of a fold (see folds.py): the fold itself. At a turn that left messages out: that fold.
         at: Unix seconds when it was written.
     """

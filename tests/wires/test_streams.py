@@ -11,10 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.chat.events import (
+    Event,
     Failed,
     Finished,
+    Started,
     TextDelta,
+    ToolCallDelta,
+    ToolCalled,
 )
+from app.chat.model import ToolCall
 from app.chat.reply import Reply
 from app.errors import UpstreamError
 from tests.wires.talking import (
@@ -217,3 +222,22 @@ def test_an_answer_in_one_piece_says_the_same_as_the_stream(client: str, upstrea
 def test_an_empty_answer_is_still_a_well_formed_one(client: str) -> None:
     chunks = lines(written(client, [Finished("stop")]))
     assert len([c for c in chunks if c != "[DONE]"]) == (2 if client == "openai" else 1)
+
+
+def test_a_call_whose_pieces_held_no_arguments_still_gets_an_object() -> None:
+    """Claude streams a call without arguments as no piece at all; clients parse what they put together as JSON."""
+    call = ToolCall("c1", "now", "{}")
+    events: list[Event] = [
+        Started("r", "m"),
+        ToolCallDelta(0, "c1", "now"),
+        ToolCalled(0, call),
+        Finished("tool_calls"),
+    ]
+    pieces = [
+        said["function"].get("arguments", "")
+        for line in lines(written("openai", events))
+        if line != "[DONE]"
+        for choice in line["choices"]
+        for said in choice["delta"].get("tool_calls", [])
+    ]
+    assert "".join(pieces) == "{}"

@@ -33,6 +33,7 @@ class ChunkWriter:
         )
         self._head = b""
         self._indexes: dict[int, int] = {}
+        self._argued: set[int] = set()
         self._usage: Usage | None = None
         self._finish: Finished | None = None
 
@@ -73,6 +74,8 @@ class ChunkWriter:
         return first + self._head + b'[{"index":0,"delta":' + delta + self._tail
 
     def _call_piece(self, piece: ToolCallDelta) -> bytes:
+        if piece.arguments:
+            self._argued.add(piece.index)
         if piece.index not in self._indexes:
             index = self._indexes[piece.index] = len(self._indexes)
             function = {"name": piece.name, "arguments": piece.arguments}
@@ -82,9 +85,11 @@ class ChunkWriter:
         return self._delta(encode({"tool_calls": [call]}))
 
     def _whole_call(self, event: ToolCalled) -> bytes:
-        if event.index in self._indexes:
-            return b""
         call = event.call
+        if event.index in self._indexes:
+            if event.index in self._argued:
+                return b""
+            return self._call_piece(ToolCallDelta(event.index, arguments=call.arguments or "{}"))
         if call.kind == "custom":
             index = self._indexes[event.index] = len(self._indexes)
             return self._delta(encode({"tool_calls": [{"index": index, **_call(call)}]}))
