@@ -36,22 +36,11 @@ def known(messages: tuple[Message, ...], handles: dict[int, str], **changes: Any
     """What is known where answers end with these handles; `held` changes the checkpoints."""
     marks = addresses(messages, TENANT)
     held: dict[str, Any] = changes.pop("held", {})
-    found = {
-        marks[index]: Checkpoint(
-            **{
-                "address": marks[index],
-                "upstream": "gemini",
-                "model": "gemini-3-flash",
-                "handle": handle,
-                "expires": NOW + 1000,
-                "input_tokens": 100,
-                "output_tokens": 10,
-                "at": NOW - 5,
-                **held,
-            }
-        )
-        for index, handle in handles.items()
-    }
+    found: dict[bytes, Checkpoint] = {}
+    for index, handle in handles.items():
+        stored: dict[str, Any] = {"upstream": "gemini", "model": "gemini-3-flash", "handle": handle}
+        stored |= {"expires": NOW + 1000, "input_tokens": 100, "output_tokens": 10, "at": NOW - 5, **held}
+        found[marks[index]] = Checkpoint(marks[index], **stored)
     return Known(marks, found, now=NOW, chains=CHAINS, **changes)
 
 
