@@ -32,7 +32,8 @@ session   by content                    the conversation's own beginning tells i
 known     0 of 3 messages               without the store's memory: a running server may know more
 kept      3 of 3 messages               as they came; 1 message beside them, written anew or added
 mend      1                             The call of f had no result: one was added that says so.
-chain     new                           The provider holds nothing of this conversation that can be continued: the whole chat begins a chain.
+chain     new                           The provider holds nothing of this conversation that can be \
+continued: the whole chat begins a chain.
 lost      messages[2]                   The call of f had no result: one was added that says so.
 lost      logit_bias                    Interactions has no such field.
 """
@@ -41,7 +42,8 @@ sent      about N tokens  written anew for this upstream
 upstream  gemini                        asked for gemini-2.5-pro at /interactions
 """
 REFUSED = """\
-refused                                 logit_bias: Interactions has no such field. STRICT is on, so the request was not sent.
+refused                                 logit_bias: Interactions has no such field. STRICT is on, \
+so the request was not sent.
 sent      nothing                       gemini would have been asked for gemini-2.5-pro
 """
 
