@@ -75,6 +75,7 @@ def settings_beside(sim: Running, **changes: Any) -> Settings:
         "anthropic_base_url": sim.url,
         "gemini_api": "generate",
         "log_level": "warning",
+        "store_timeout": 5.0,  # a busy machine is no store that is away
         **changes,
     }
     return Settings(**{name: value for name, value in values.items() if value is not None})

@@ -97,6 +97,7 @@ def front(provider: Provider, key: str) -> StartFront:
             "gemini_base_url": provider.url,
             "gemini_api": "generate",
             "log_level": "warning",
+            "store_timeout": 5.0,  # a busy machine is no store that is away
             **settings,
         }
         async with running_foldline(Settings(**values)) as url, client_of(url, key) as http:
