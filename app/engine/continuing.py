@@ -106,7 +106,7 @@ async def _end_of(engine: Engine, wire: Wire, chat: Chat, tenant: str) -> tuple[
 
 def _untouched(chat: Chat) -> Chat:
     """The request as it came, for the provider that knows the id itself."""
-    return replace(chat, after=chat.continues, options={**chat.options, "off": True})
+    return replace(chat, after=chat.continues or chat.conversation, options={**chat.options, "off": True})
 
 
 def _foreign(engine: Engine, wire: Wire, chat: Chat) -> Chat:

@@ -27,6 +27,8 @@ SAY_JSON = "Answer with JSON."
 OURS = ("foldline", "previous_response_id", "conversation")
 """Fields that never go out as the client wrote them: ids in them are ours."""
 
+GOES_ON = ("previous_response_id", "conversation")
+
 ENCRYPTED = "reasoning.encrypted_content"
 
 
@@ -45,7 +47,7 @@ def encode(chat: Chat, target: Target) -> Outbound:
         return Outbound(PATH, asked.raw, untouched=True)
     fields: dict[str, Any] = {name: raw for name, raw in asked.fields.items() if name not in OURS}
     if own:
-        fields["previous_response_id"] = chat.after
+        fields |= {name: asked.fields[name] for name in GOES_ON if given(asked.fields, name)}
     for name, value in changes.items():
         if value is None:
             fields.pop(name, None)
@@ -57,8 +59,8 @@ def encode(chat: Chat, target: Target) -> Outbound:
 
 
 def _goes_on_from_its_own(chat: Chat, asked: Asked) -> bool:
-    """Whether the body brings what is new alone, and names the very response that is to be gone on from."""
-    own = bool(chat.after) and chat.after == chat.continues and not chat.since and not chat.conversation
+    """Whether the body brings what is new alone, and names the very response, or conversation, to be gone on from."""
+    own = bool(chat.after) and chat.after == (chat.continues or chat.conversation) and not chat.since
     return own and chat.messages is asked.messages
 
 
