@@ -22,7 +22,10 @@ async def test_a_conversation_that_only_openai_knows_goes_on_there_by_the_client
         answer = await client.responses.create(model=MODEL, input="What is my name?", conversation=conversation)
         assert "Ingrid" in answer.output_text
         named = await client.responses.create(
-            model=MODEL, input="What is my name?", conversation=conversation, extra_body={"foldline": {"profile": "chat"}}
+            model=MODEL,
+            input="What is my name?",
+            conversation=conversation,
+            extra_body={"foldline": {"profile": "chat"}},
         )
         assert "Ingrid" in named.output_text, "also where the body had to be changed"
 
