@@ -50,7 +50,7 @@ def chain(draft: Draft, known: Known, policy: Policy) -> Draft:
     since = _since(draft, link)
     cost = _cost(draft, known, link, chains, since)
     if (
-        why := _cut(draft, known, policy, link, since)
+        why := _cut(draft, known, link, since)
         or _heavy(draft.said[link.messages :], policy, chains)
         or _too_large(known, policy, cost)
     ):
@@ -113,7 +113,7 @@ def _since(draft: Draft, link: Link) -> int:
     return next((index + 1 for index in range(len(messages) - 1, -1, -1) if messages[index] is last), 0)
 
 
-def _cut(draft: Draft, known: Known, policy: Policy, link: Link, since: int) -> str:
+def _cut(draft: Draft, known: Known, link: Link, since: int) -> str:
     """Why the chain cannot or should not go on; empty if it can. The order is that of what a user would ask first."""
     new = draft.said[link.messages :]
     held = link.checkpoint

@@ -71,16 +71,10 @@ async def delete(engine: Engine, answer: Found, credential: Credential) -> None:
     """
     told = answer.told
     await engine.store.threads.keep(answer.session, [replace(told, resource=b"", handles=())])
-    holder = _holder(engine.routes.upstreams.get(told.upstream))
+    upstream = engine.routes.upstreams.get(told.upstream)
+    holder = upstream.keeping if upstream else None
     if told.handles and holder is not None:
         async with Eraser() as eraser:
             reasons = await asyncio.gather(*(eraser.erase(holder, each, credential) for each in told.handles))
         for why in filter(None, reasons):  # a provider need not offer it: the client's own id is gone all the same
             LOG.warning("upstream %s still keeps a deleted answer: %s", told.upstream, why)
-
-
-def _holder(upstream: Upstream | None) -> Upstream | None:
-    """The upstream in the API that keeps answers."""
-    if upstream is None or upstream.keeps is not None:
-        return upstream
-    return next((other for other in upstream.native.values() if other.keeps is not None), None)

@@ -74,17 +74,11 @@ async def _erased(kept: Sequence[Kept], upstreams: Mapping[str, Upstream], crede
     async with Eraser() as eraser:
 
         async def one(each: Kept) -> str:
-            upstream = _holder(upstreams.get(each.upstream))
+            named = upstreams.get(each.upstream)
+            upstream = named.keeping if named else None
             if upstream is None:
                 return f"the upstream {each.upstream} is no longer set up to keep conversations"
             async with gate:
                 return await eraser.erase(upstream, each.handle, credential)
 
         return await asyncio.gather(*map(one, kept))
-
-
-def _holder(upstream: Upstream | None) -> Upstream | None:
-    """The upstream in the API that keeps conversations."""
-    if upstream is None or upstream.keeps is not None:
-        return upstream
-    return next((other for other in upstream.native.values() if other.keeps is not None), None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -108,8 +107,7 @@ class Sender:
         headers = {**upstream.headers, **forwarded(self._headers, upstream.wire.name == self._wire)}
         headers["content-type"] = "application/json"
         headers["accept-encoding"] = "identity"  # a compressed stream is a delayed stream
-        signed = upstream.sign(self._credential)
-        headers.update(await signed if inspect.isawaitable(signed) else signed)
+        headers.update(await upstream.signed(self._credential))
         losses = outbound.losses
         try:
             answer = await self._post(candidate, upstream.url(outbound), headers, outbound.body)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
@@ -56,8 +55,7 @@ async def ask(
     assert upstream.keeps is not None  # noqa: S101 (asked only of those that keep something)
     identity, tail = place
     url = f"{upstream.base_url}{upstream.keeps.path}{quote(identity, safe='')}{tail}"
-    signed = upstream.sign(credential)
-    headers = dict(await signed if inspect.isawaitable(signed) else signed)
+    headers = dict(await upstream.signed(credential))
     client = await asyncio.to_thread(_made)
     try:
         request = client.build_request(method, url + (f"?{urlencode(query)}" if query else ""), headers=headers)

@@ -7,7 +7,6 @@ upstream says is kept a client's key apart from the next one's where the client'
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
 import time
 from collections import OrderedDict
@@ -136,8 +135,7 @@ class Catalogue:
     async def _get(self, upstream: Upstream, path: str, credential: Credential) -> dict[str, Any]:
         import httpx2
 
-        signed = upstream.sign(credential)
-        headers = {**EXTRA_HEADERS.get(upstream.kind, {}), **(await signed if inspect.isawaitable(signed) else signed)}
+        headers = {**EXTRA_HEADERS.get(upstream.kind, {}), **await upstream.signed(credential)}
         client = await self._open()
         try:
             async with (

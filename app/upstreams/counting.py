@@ -10,7 +10,6 @@ OpenAI's Python SDK for `responses.input_tokens.count`.
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -93,8 +92,7 @@ async def exact(
 async def _asked(transport: Transport, upstream: Upstream, question: Question, credential: Credential) -> bytes:
     """The body of the answer; empty, which is no JSON, for a refusal."""
     headers = {**upstream.headers, "content-type": "application/json", "accept-encoding": "identity"}
-    signed = upstream.sign(credential)
-    headers.update(await signed if inspect.isawaitable(signed) else signed)
+    headers.update(await upstream.signed(credential))
     answer = await transport.post(upstream.base_url + question.path, headers, question.body)
     try:
         return await answer.read() if answer.status == 200 else b""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from typing import TYPE_CHECKING, Self
 from urllib.parse import quote
 
@@ -42,8 +41,7 @@ class Eraser:
         if self._client is None or upstream.keeps is None:
             return f"{upstream.name} is not spoken to by an API that can delete it"
         try:
-            signed = upstream.sign(credential)
-            headers = await signed if inspect.isawaitable(signed) else signed
+            headers = await upstream.signed(credential)
             url = upstream.base_url + upstream.keeps.path + quote(handle, safe="")
             answer = await self._client.delete(url, headers=dict(headers))
         except DeniedError:

@@ -7,7 +7,6 @@ a limit counts at once, and for an hour: it may have been misread, or meant that
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
 import time
 from collections import OrderedDict
@@ -150,8 +149,7 @@ class Limits:
 
 async def _asked(upstream: Upstream, credential: Credential) -> Mapping[str, Window]:
     """What the upstream's models endpoint says now. Raises whatever goes wrong."""
-    signed = upstream.sign(credential)
-    headers = {**EXTRA_HEADERS.get(upstream.kind, {}), **(await signed if inspect.isawaitable(signed) else signed)}
+    headers = {**EXTRA_HEADERS.get(upstream.kind, {}), **await upstream.signed(credential)}
     url = upstream.base_url + "/models" + WHOLE_LIST[upstream.kind]
     # made in a thread: reading the machine's certificates takes longer than a stream may be held up
     async with await asyncio.to_thread(_client) as client, client.stream("GET", url, headers=headers) as answer:

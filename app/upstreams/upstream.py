@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Literal, Protocol
@@ -96,6 +97,18 @@ class Upstream(msgspec.Struct, frozen=True):
     def speaking(self, wire: str) -> Upstream:
         """The upstream as a client of this format is best served by it."""
         return self.native.get(wire, self)
+
+    @property
+    def keeping(self) -> Upstream | None:
+        """The upstream in the API in which it keeps conversations; None if it has none."""
+        if self.keeps is not None:
+            return self
+        return next((other for other in self.native.values() if other.keeps is not None), None)
+
+    async def signed(self, credential: Credential) -> Mapping[str, str]:
+        """The headers that authorise one request. Raises DeniedError where there is no key."""
+        headers = self.sign(credential)
+        return await headers if inspect.isawaitable(headers) else headers
 
     def target(self, model: str, marks: bool = False) -> Target:
         """What encoding needs to know to ask for `model` here; `marks` as in Target."""

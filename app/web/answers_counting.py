@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-
 import msgspec
 from starlette.responses import Response
 
@@ -72,9 +70,8 @@ async def _passed(asked: Asked, candidate: Candidate, path: str, body: bytes, th
     if thread.session is not None:
         body = THREADS[asked.wire.name].whole(body, thread.history)
     upstream = candidate.upstream
-    signed = upstream.sign(asked.credential)
     headers = forwarded(asked.headers, True) | {"content-type": JSON, "accept-encoding": "identity"}
-    headers.update(await signed if inspect.isawaitable(signed) else signed)
+    headers.update(await upstream.signed(asked.credential))
     answer = await asked.engine.transport.post(upstream.base_url + path, headers, _addressed(body, candidate.model))
     try:
         said = await answer.read()

@@ -6,7 +6,6 @@ serves another and has one; else an estimate, corrected by what it reported befo
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable
 from urllib.parse import unquote
 
@@ -75,14 +74,13 @@ async def _passed(asked: Asked, candidate: Candidate, path: str, body: bytes, mo
     upstream = candidate.upstream
     if upstream.wire.name != asked.wire.name or model != candidate.model:
         return None
-    signed = upstream.sign(asked.credential)
     headers = {
         **upstream.headers,
         **forwarded(asked.headers, True),
         "content-type": JSON,
         "accept-encoding": "identity",
     }
-    headers.update(await signed if inspect.isawaitable(signed) else signed)
+    headers.update(await upstream.signed(asked.credential))
     try:
         answer = await asked.engine.transport.post(upstream.base_url + path, headers, body)
     except UpstreamError:

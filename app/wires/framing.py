@@ -6,6 +6,8 @@ provider's failure. The answer is over with its Finished or its Failed: whatever
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import msgspec
 
 from app.chat.events import Event, Failed, Finished, Unknown
@@ -14,7 +16,7 @@ from app.errors import UpstreamError
 from app.wires.sse import Frames, TooLargeError
 
 
-class FramedReader:
+class FramedReader(ABC):
     """Each format adds `_take`, and `_end` if its stream may end without a terminal event."""
 
     wire = ""
@@ -24,9 +26,9 @@ class FramedReader:
         self._frames = Frames()
         self._over = False
 
+    @abstractmethod
     def _take(self, data: bytes) -> list[Event]:
         """The events of one frame. May raise msgspec.ValidationError for a shape that is not known."""
-        raise NotImplementedError
 
     def _marked(self) -> list[Event]:
         """The stream's end marker, `[DONE]`: most formats do without."""
