@@ -1,7 +1,8 @@
 """What a model says while it speaks. Readers make these from bytes, writers make bytes from these.
 
 Every event keeps its native chunk where it stands for exactly one. A stream is: Started, then any deltas and calls,
-then Usage (the last one counts, they are running totals), then exactly one of Finished or Failed.
+then Usage (the last one counts, they are running totals), then exactly one of Finished or Failed. Citations and
+searches stand among the deltas, a citation behind the words that rest on it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from app.chat.citations import Citation
 from app.chat.model import Native, ToolCall
 from app.errors import ProxyError
 
@@ -55,6 +57,28 @@ class ToolCalled(msgspec.Struct, frozen=True, gc=False):
     call: ToolCall
 
 
+class Cited(msgspec.Struct, frozen=True, gc=False):
+    """Words that were said before rest on this source."""
+
+    citation: Citation
+
+
+class Searched(msgspec.Struct, frozen=True, gc=False):
+    """The provider searched the web by itself.
+
+    Args:
+        queries: what it looked for.
+        sources: addresses that it found, where the provider tells them apart from what it cites.
+        suggestions: HTML that Google wants shown with an answer that rests on its search.
+        native: the search as the provider wrote it.
+    """
+
+    queries: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    suggestions: str = ""
+    native: Native | None = None
+
+
 class Usage(msgspec.Struct, frozen=True, gc=False):
     """Tokens, as a running total of this request. `input` includes cached tokens, `output` includes reasoning."""
 
@@ -86,5 +110,15 @@ class Unknown(msgspec.Struct, frozen=True, gc=False):
 
 
 Event: TypeAlias = (
-    Started | TextDelta | ThinkingDelta | ToolCallDelta | ToolCalled | Usage | Finished | Failed | Unknown
+    Started
+    | TextDelta
+    | ThinkingDelta
+    | ToolCallDelta
+    | ToolCalled
+    | Cited
+    | Searched
+    | Usage
+    | Finished
+    | Failed
+    | Unknown
 )

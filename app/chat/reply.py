@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from app.chat.events import Event, Failed, Finished, Started, TextDelta, ThinkingDelta, ToolCalled, Usage
+from app.chat.citations import Citation
+from app.chat.events import (
+    Cited,
+    Event,
+    Failed,
+    Finished,
+    Searched,
+    Started,
+    TextDelta,
+    ThinkingDelta,
+    ToolCalled,
+    Usage,
+)
 from app.chat.model import Message, Part, Text, Thinking, ToolCall
 
 
 class Reply:
     """Collects events as they pass. `message` is the assistant message so far; parts stand in arrival order."""
 
-    __slots__ = ("_calls", "_text", "_thinking", "failed", "finished", "id", "model", "usage")
+    __slots__ = ("_calls", "_text", "_thinking", "citations", "failed", "finished", "id", "model", "searches", "usage")
 
     def __init__(self) -> None:
         self.id = ""
@@ -20,6 +32,8 @@ class Reply:
         self._text: list[str] = []
         self._thinking: list[str] = []
         self._calls: list[ToolCall] = []
+        self.citations: list[Citation] = []
+        self.searches: list[Searched] = []
 
     def add(self, event: Event) -> None:
         """Take the next event. Usage counts are running totals: the last one stands."""
@@ -30,6 +44,10 @@ class Reply:
                 self._thinking.append(event.text)
             case ToolCalled():
                 self._calls.append(event.call)
+            case Cited():
+                self.citations.append(event.citation)
+            case Searched():
+                self.searches.append(event)
             case Started():
                 self.id = event.id or self.id
                 self.model = event.model or self.model

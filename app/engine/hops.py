@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.chat.events import Event, Started, ToolCallDelta, ToolCalled, Usage
+from app.chat.events import Cited, Event, Started, ToolCallDelta, ToolCalled, Usage
 from app.chat.model import ToolCall, ToolResult
 from app.chat.reply import Reply
 from app.context.known import Fetch, Hop
@@ -20,9 +20,10 @@ CLIENTS = Fetch("", "", "", "")
 
 
 class Hops:
-    """The hops that are over. What comes behind them goes on where they ended: indices and usage are running totals."""
+    """The hops that are over. What comes behind them goes on where they ended: indices, places in the text and usage
+    are running totals."""
 
-    __slots__ = ("_calls", "_sealed", "_spent", "count", "fetched", "handles")
+    __slots__ = ("_calls", "_said", "_sealed", "_spent", "count", "fetched", "handles")
 
     def __init__(self) -> None:
         self.count = 0
@@ -31,11 +32,13 @@ class Hops:
         self._sealed: list[bytes] = []
         self._spent = Usage()
         self._calls = 0
+        self._said = 0
 
     def add(self, reader: Reader, reply: Reply, after: str = "") -> None:
         """One more hop is over; `reply` is what the client has seen so far, `after` what the next one goes on from."""
         self.count += 1
         self._calls = len(reply.calls)
+        self._said = len(reply.text)
         self._spent = reply.usage or self._spent
         reply.finished = None
         if sealed := reader.sealed():
@@ -58,6 +61,8 @@ class Hops:
                 return ToolCallDelta(event.index + self._calls, event.id, event.name, event.arguments)
             case ToolCalled():
                 return ToolCalled(event.index + self._calls, event.call)
+            case Cited():
+                return Cited(event.citation.moved(self._said))
             case Usage():
                 spent = self._spent
                 return Usage(

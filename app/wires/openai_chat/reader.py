@@ -28,6 +28,7 @@ from app.errors import UpstreamError
 from app.wires.envelope import ANYTHING, as_object, as_text, encode
 from app.wires.forgetful import Forgetful
 from app.wires.framing import FramedReader
+from app.wires.openai_chat.citing import Citations
 from app.wires.openai_chat.errors import stream_failure
 from app.wires.openai_chat.names import FINISH_IN, MESSAGE_EXTRAS, NAME, reverse
 
@@ -62,6 +63,7 @@ class Said(msgspec.Struct):
     reasoning_details: list[dict[str, Any]] | None = None
     thinking_blocks: list[dict[str, Any]] | None = None
     extra_content: Any = None
+    annotations: Any = None
 
 
 class Choice(msgspec.Struct):
@@ -98,7 +100,7 @@ BODY = msgspec.json.Decoder(Body)
 class _Answer:
     """What one answer has said so far; shared by the streamed and the whole form."""
 
-    __slots__ = ("_calls", "_extras", "_finish", "_free", "_names", "_started", "_usage")
+    __slots__ = ("_calls", "_citations", "_extras", "_finish", "_free", "_length", "_names", "_started", "_usage")
 
     def __init__(self, chat: Chat) -> None:
         self._names = reverse(chat)
@@ -108,6 +110,8 @@ class _Answer:
         self._usage: Usage | None = None
         self._calls: dict[int, Call] = {}
         self._extras: dict[str, Any] = {}
+        self._citations = Citations()
+        self._length = 0  # code points of visible words
 
     def take(self, body: Body, native: Native | None) -> list[Event]:
         """The events of one chunk (or of the whole completion)."""
@@ -133,10 +137,12 @@ class _Answer:
         events: list[Event] = []
         if thought := said.reasoning_content or said.reasoning:
             events.append(ThinkingDelta(thought, native))
-        if said.content:
-            events.append(TextDelta(_text(said.content), native))
-        if said.refusal:
-            events.append(TextDelta(said.refusal, native))
+        for words in (_text(said.content) if said.content else "", said.refusal or ""):
+            if words:
+                self._length += len(words)
+                events.append(TextDelta(words, native))
+        if said.annotations:
+            events.extend(self._citations.take(said.annotations, self._length))
         for position, call in enumerate(said.tool_calls or ()):
             events.extend(self._call(position, call, native))
         if said.function_call:
@@ -198,7 +204,8 @@ class _Answer:
         """The closing events; Failed if the answer has no end."""
         if not self._finish:
             return [Failed(UpstreamError("The provider's answer broke off before its end. Send the request again."))]
-        events: list[Event] = [
+        events: list[Event] = [*self._citations.rest(self._length)]
+        events += [
             ToolCalled(index, _tool_call(call, self._free))
             for index, call in sorted(self._calls.items(), key=lambda item: item[0])
         ]

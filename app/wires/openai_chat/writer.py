@@ -1,18 +1,31 @@
 """Events → a Chat Completions answer, streamed or whole.
 
 Kept from the official SDKs' stream helpers, which concatenate what repeats: id and name of a call are said once,
-indexes start at 0 without gaps, the usage chunk comes only if it was asked for and has empty choices, one [DONE] ends
-it all.
+indexes start at 0 without gaps, citations come in one piece behind the words, the usage chunk comes only if it was
+asked for and has empty choices, one [DONE] ends it all.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from app.chat.events import Event, Failed, Finished, Started, TextDelta, ThinkingDelta, ToolCallDelta, ToolCalled, Usage
+from app.chat.citations import Citation
+from app.chat.events import (
+    Cited,
+    Event,
+    Failed,
+    Finished,
+    Started,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallDelta,
+    ToolCalled,
+    Usage,
+)
 from app.chat.model import Chat, ToolCall
 from app.errors import ProxyError
 from app.wires.envelope import encode
+from app.wires.openai_chat.citing import annotated
 from app.wires.openai_chat.errors import error_object
 from app.wires.openai_chat.names import FINISH_OUT
 from app.wires.whole import WholeWriter
@@ -36,9 +49,10 @@ class ChunkWriter:
         self._argued: set[int] = set()
         self._usage: Usage | None = None
         self._finish: Finished | None = None
+        self._citations: list[Citation] = []
 
     def write(self, event: Event) -> bytes:
-        """The chunk for this event; the finish and usage chunks wait for close."""
+        """The chunk for this event; citations, the finish and the usage wait for close."""
         match event:
             case TextDelta():
                 return self._delta(b'{"content":' + encode(event.text) + b"}") if event.text else b""
@@ -50,6 +64,8 @@ class ChunkWriter:
                 return self._whole_call(event)
             case Started():
                 return self._start(event.model)
+            case Cited():
+                self._citations.append(event.citation)
             case Usage():
                 self._usage = event
             case Finished():
@@ -96,9 +112,11 @@ class ChunkWriter:
         return self._call_piece(ToolCallDelta(event.index, call.id, call.name, call.arguments or "{}"))
 
     def close(self) -> bytes:
-        """Finish chunk, usage chunk if asked for, end marker."""
+        """Citations, finish chunk, usage chunk if asked for, end marker."""
         reason = FINISH_OUT[self._finish.reason] if self._finish else "stop"
         first = b"" if self._head else self._start("")
+        if cited := annotated(self._citations):
+            first += self._delta(encode({"annotations": cited}))
         usage = b',"usage":null' if self._chat.include_usage else b""
         ends = self._head + b'[{"index":0,"delta":{},"logprobs":null,"finish_reason":"' + reason.encode() + b'"}]'
         ends += usage + b"}\n\n"
@@ -122,7 +140,7 @@ class CompletionWriter(WholeWriter):
             "role": "assistant",
             "content": None if calls and not reply.text else reply.text,
             "refusal": None,
-            "annotations": [],
+            "annotations": annotated(reply.citations),
         }
         if reply.thinking:
             message["reasoning_content"] = reply.thinking
