@@ -22,9 +22,10 @@ from app.state.store import Store
 from app.upstreams.anthropic import anthropic
 from app.upstreams.catalogue import Catalogue
 from app.upstreams.gemini import gemini, vertex
+from app.upstreams.lean.transport import LeanTransport
 from app.upstreams.limits import Limits
 from app.upstreams.openai import openai
-from app.upstreams.transport import AiohttpTransport, Timeouts
+from app.upstreams.transport import Timeouts, Transport
 from app.upstreams.upstream import Spoken, Upstream
 from app.web import answers, chat, conversations, counting, health, memory, models, plans, sessions
 from app.web.admin import Admin
@@ -84,8 +85,7 @@ async def _lifespan(app: App) -> AsyncGenerator[None, None]:
             secret=settings.secret.get_secret_value() if settings.secret else "",
         )
         stack.push_async_callback(store.close)
-        timeouts = Timeouts(settings.connect_timeout, settings.first_byte_timeout, settings.idle_timeout)
-        transport = AiohttpTransport(timeouts)
+        transport = transport_of(settings)
         stack.push_async_callback(transport.aclose)
         routes = Routes(routes_of(settings), await upstreams_of(settings, stack))
         pulse = Pulse(settings.keepalive_after)
@@ -167,6 +167,16 @@ def _spoken(described: Any) -> Spoken:
 def _own(described: Any) -> str:
     """A base URL of the operator's own for Vertex AI; empty for Google's."""
     return "" if described.base_url == "https://generativelanguage.googleapis.com" else described.base_url
+
+
+def transport_of(settings: Settings) -> Transport:
+    """What requests to providers are sent by."""
+    timeouts = Timeouts(settings.connect_timeout, settings.first_byte_timeout, settings.idle_timeout)
+    if settings.http_client == "lean":
+        return LeanTransport(timeouts)
+    from app.upstreams.by_aiohttp import AiohttpTransport
+
+    return AiohttpTransport(timeouts)
 
 
 def routes_of(settings: Settings) -> list[Route]:

@@ -181,6 +181,10 @@ class Settings(BaseSettings):
         default=False,
         description="Asks the provider for its own count of a prompt whose estimate is near a threshold.",
     )
+    http_client: Annotated[Literal["lean", "aiohttp"], BeforeValidator(choice("lean", "aiohttp"))] = Field(
+        default="lean",
+        description="What requests to providers are sent by; aiohttp costs more, and goes through HTTPS_PROXY.",
+    )
     connect_timeout: Duration = Field(default=5.0, description="How long a connection to a provider may take to open.")
     first_byte_timeout: Duration = Field(
         default=600.0, description="How long a provider may think before its first byte."

@@ -19,7 +19,7 @@ import msgspec
 from app.chat.windows import UNKNOWN, Window, learnt, window_of
 from app.errors import DeniedError, ProxyError
 from app.upstreams.catalogue import EXTRA_HEADERS, LARGEST, WHOLE_LIST
-from app.upstreams.transport import AiohttpTransport, Transport
+from app.upstreams.transport import Transport
 from app.upstreams.upstream import Credential, Upstream
 from app.wires.envelope import ANYTHING, as_object
 
@@ -63,7 +63,7 @@ class Limits:
     """
 
     def __init__(self, transport: Transport | None = None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._asks = isinstance(transport, AiohttpTransport)
+        self._asks = transport is not None and transport.reaches_out
         self._clock = clock
         self._learnt: OrderedDict[tuple[str, str], tuple[int, float]] = OrderedDict()
         self._listed: dict[str, Mapping[str, Window]] = {}

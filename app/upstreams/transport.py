@@ -1,18 +1,15 @@
 """The one seam to the network on the byte path: send a request, get status and headers, then the bytes as they arrive.
 
-aiohttp stands behind it: of the maintained clients it costs least per request and stays flat at thousands of open
-streams. Nothing else in the program knows that.
+Two clients stand behind it, and nothing else in the program knows which: our own lean one (`lean/`), and aiohttp
+(`by_aiohttp.py`) where a proxy stands in between.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping
 from typing import Protocol
 
-import aiohttp
 import msgspec
-from aiohttp import hdrs
 
 from app.errors import UpstreamError
 
@@ -48,7 +45,10 @@ class Answer(Protocol):
 
 
 class Transport(Protocol):
-    """Sends requests."""
+    """Sends requests. `reaches_out` is false where the network is scripted, or there is none."""
+
+    @property
+    def reaches_out(self) -> bool: ...
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
         """Send; returns when the status and headers are there. Raises UpstreamError."""
@@ -59,169 +59,22 @@ class Transport(Protocol):
         ...
 
 
-class AiohttpTransport:
-    """HTTP/1.1 with keep-alive. Redirects are not followed: they could carry a key elsewhere."""
-
-    def __init__(self, timeouts: Timeouts) -> None:
-        self._timeouts = timeouts
-        self._session: aiohttp.ClientSession | None = None
-
-    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        """Send; see Transport."""
-        watch = Watch(self._timeouts)
-        try:
-            response = await self._open().post(url, data=body, headers=headers, allow_redirects=False)
-        except asyncio.CancelledError:
-            watch.stop()
-            if watch.expired:
-                raise watch.error() from None
-            raise
-        except (aiohttp.ClientError, OSError) as error:
-            watch.stop()
-            raise _translated(error) from None
-        return AiohttpAnswer(response, watch)
-
-    def _open(self) -> aiohttp.ClientSession:
-        """Made on first use: it belongs to the running loop."""
-        if self._session is None:
-            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=30, ttl_dns_cache=60)
-            self._session = aiohttp.ClientSession(
-                connector=connector,
-                timeout=aiohttp.ClientTimeout(total=None, connect=self._timeouts.connect),  # names looked up included
-                cookie_jar=aiohttp.DummyCookieJar(),
-                auto_decompress=True,
-                skip_auto_headers=(hdrs.USER_AGENT, hdrs.ACCEPT_ENCODING),
-                read_bufsize=2**17,
-                trust_env=False,
-            )
-        return self._session
-
-    async def aclose(self) -> None:
-        """Close all connections."""
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+async def whole(chunks: AsyncIterator[bytes]) -> bytes:
+    """All of a body. Raises UpstreamError if it is larger than LARGEST_ANSWER."""
+    pieces: list[bytes] = []
+    size = 0
+    async for data in chunks:
+        size += len(data)
+        if size > LARGEST_ANSWER:
+            raise UpstreamError("The provider's answer is too large to take.")
+        pieces.append(data)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
-class Watch:
-    """One timer for a whole answer. Each byte moves its mark; only when it fires does it look how old the mark is, so a
-    chunk costs one assignment and not a timer of its own. It counts only while we listen: a client that is slow to take
-    what has come is not the provider's silence."""
-
-    __slots__ = ("_begun", "_handle", "_listening", "_loop", "_mark", "_stopped", "_task", "_timeouts", "expired")
-
-    def __init__(self, timeouts: Timeouts) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._timeouts = timeouts
-        self._task = asyncio.current_task()
-        self._mark = self._loop.time()
-        self._begun = False
-        self._listening = True
-        self._stopped = False
-        self.expired = False
-        self._handle = self._loop.call_later(timeouts.first_byte, self._look)
-
-    def heard(self) -> None:
-        """A byte came; time stands still until `listen`."""
-        self._begun = True
-        self._listening = False
-
-    def listen(self) -> None:
-        """The next byte is waited for: from now on only silence counts."""
-        if self._begun:
-            self._mark = self._loop.time()
-        self._listening = True
-
-    def _look(self) -> None:
-        limit = self._timeouts.idle if self._begun else self._timeouts.first_byte
-        left = self._mark + limit - self._loop.time() if self._listening else limit
-        if left > 0.001:
-            self._handle = self._loop.call_later(left, self._look)
-        elif self._task is not None:
-            self.expired = True
-            self._task.cancel()
-
-    def stop(self) -> None:
-        """No more timing. Our own cancellation of the task is answered for, once."""
-        if self._stopped:
-            return
-        self._stopped = True
-        self._handle.cancel()
-        if self.expired and self._task is not None:
-            self._task.uncancel()
-
-    def error(self) -> UpstreamError:
-        """What to say when it fired."""
-        if self._begun:
-            words = f"The provider fell silent for {self._timeouts.idle:g} seconds in the middle of its answer."
-        else:
-            words = f"The provider did not begin to answer within {self._timeouts.first_byte:g} seconds."
-        return UpstreamError(words, kind="timeout", repeat=False)  # the client has waited long enough
-
-
-class AiohttpAnswer:
-    """An answer in aiohttp's hands."""
-
-    def __init__(self, response: aiohttp.ClientResponse, watch: Watch) -> None:
-        self._response = response
-        self._watch = watch
-        self.status = response.status
-        self.headers: Mapping[str, str] = {name.lower(): value for name, value in response.headers.items()}
-
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """The body as it arrives; a chunk is whatever the network gave at once."""
-        stream = self._response.content
-        try:
-            while True:
-                self._watch.listen()
-                data = await stream.readany()
-                if not data:
-                    return
-                self._watch.heard()
-                yield data
-        except asyncio.CancelledError:
-            if self._watch.expired:
-                raise self._watch.error() from None
-            raise
-        except (aiohttp.ClientError, OSError) as error:
-            raise _broken(error) from None
-        finally:
-            self._watch.stop()
-
-    async def read(self) -> bytes:
-        """The whole body. Raises UpstreamError if it is larger than LARGEST_ANSWER."""
-        pieces: list[bytes] = []
-        size = 0
-        async for data in self.chunks():
-            size += len(data)
-            if size > LARGEST_ANSWER:
-                raise UpstreamError("The provider's answer is too large to take.")
-            pieces.append(data)
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
-
-    def close(self) -> None:
-        """Give the connection back if the body has ended, else cut it."""
-        self._watch.stop()
-        if self._response.content.at_eof():
-            self._response.release()
-        else:
-            self._response.close()
-
-
-def _translated(error: Exception) -> UpstreamError:
-    """Why no answer came. Hosts, addresses and certificate details stay out: they are the operator's business."""
-    match error:
-        case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientSSLError():
-            return UpstreamError("The provider's TLS certificate could not be verified.", sent=False, repeat=False)
-        case aiohttp.ServerTimeoutError() | TimeoutError():
-            return UpstreamError("No connection to the provider within the time allowed.", kind="timeout", sent=False)
-        case aiohttp.ClientConnectorError() | aiohttp.InvalidURL():
-            return UpstreamError("No connection to the provider.", sent=False)
-        case aiohttp.ServerDisconnectedError() | aiohttp.ClientOSError() | ConnectionError():
-            return UpstreamError("The provider closed the connection without an answer.")
-        case _:
-            return UpstreamError(f"The provider's answer could not be read ({type(error).__name__}).", repeat=False)
-
-
-def _broken(error: Exception) -> UpstreamError:
-    return UpstreamError(f"The provider's answer broke off ({type(error).__name__}). Send the request again.")
+def silence(timeouts: Timeouts, begun: bool) -> UpstreamError:
+    """What to say of a provider that fell silent: before the first byte of its answer's body, or after."""
+    if begun:
+        words = f"The provider fell silent for {timeouts.idle:g} seconds in the middle of its answer."
+    else:
+        words = f"The provider did not begin to answer within {timeouts.first_byte:g} seconds."
+    return UpstreamError(words, kind="timeout", repeat=False)  # the client has waited long enough

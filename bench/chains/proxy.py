@@ -15,8 +15,9 @@ from app.engine.routing import Route, Routes
 from app.state.keys import Session
 from app.state.store import Store
 from app.upstreams.gemini import gemini
+from app.upstreams.lean.transport import LeanTransport
 from app.upstreams.openai import openai
-from app.upstreams.transport import AiohttpTransport, Timeouts
+from app.upstreams.transport import Timeouts
 from app.upstreams.upstream import Credential, Spoken
 from app.wires.openai_chat import OPENAI_CHAT
 from app.wires.wire import Inbound
@@ -106,7 +107,7 @@ async def proxy(origin: str, api: Api, clock: Clock, policy: Mapping[str, Any]) 
     """Foldline in front of the upstream at `origin`, for as long as the block lasts."""
     store = await TimedStore.open("memory://", ttl_seconds=30 * 86_400, secret="bench", clock=clock)  # noqa: S106 (guards nothing)
     store.timed(clock)
-    transport = AiohttpTransport(Timeouts(5, 60, 60))
+    transport = LeanTransport(Timeouts(5, 60, 60))
     spoken = Spoken(api.value)
     name = api.kind
     there = openai(name, f"{origin}/v1", "sk-bench", spoken) if name == "openai" else gemini(name, origin, "k", spoken)

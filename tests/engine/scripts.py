@@ -168,6 +168,8 @@ class Stage:
         """Being an observer."""
         self.summaries.append(details)
 
+    reaches_out = False
+
     async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
         """Being the transport."""
         self.diary.append("asked")

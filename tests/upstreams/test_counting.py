@@ -17,8 +17,9 @@ from app.simulator.running import Running
 from app.upstreams import counting
 from app.upstreams.counting import exact
 from app.upstreams.gemini import gemini, vertex
+from app.upstreams.lean.transport import LeanTransport
 from app.upstreams.openai import openai
-from app.upstreams.transport import AiohttpTransport, Timeouts
+from app.upstreams.transport import Timeouts
 from app.upstreams.upstream import Credential, Upstream
 from app.wires.wire import Outbound
 from tests.wires.talking import decoded
@@ -66,9 +67,9 @@ NATIVE: dict[str, Any] = {
 
 
 @pytest.fixture
-async def transport() -> AsyncGenerator[AiohttpTransport]:
+async def transport() -> AsyncGenerator[LeanTransport]:
     """The way to the network that turns take."""
-    made = AiohttpTransport(Timeouts())
+    made = LeanTransport(Timeouts())
     yield made
     await made.aclose()
 
@@ -83,7 +84,7 @@ def encoded(upstream: Upstream, chat: Chat, model: str) -> Outbound:
     return upstream.wire.encode(chat, upstream.target(model))
 
 
-async def counted(transport: AiohttpTransport, upstream: Upstream, chat: Chat, model: str) -> int | None:
+async def counted(transport: LeanTransport, upstream: Upstream, chat: Chat, model: str) -> int | None:
     """The exact count of a chat."""
     return await exact(transport, upstream, encoded(upstream, chat, model), chat, model, KEY)
 
@@ -122,7 +123,7 @@ async def answering(body: bytes, status: str = "200 OK", wait: float = 0) -> Asy
 
 @pytest.mark.parametrize("stream", [False, True])
 async def test_gemini_counts_system_tools_media_and_calls_of_the_very_request(
-    transport: AiohttpTransport, sim: Running, stream: bool
+    transport: LeanTransport, sim: Running, stream: bool
 ) -> None:
     upstream = gemini("gemini", sim.gemini_url, "lab")
     chat = decoded("gemini", NATIVE, stream=stream)
@@ -131,7 +132,7 @@ async def test_gemini_counts_system_tools_media_and_calls_of_the_very_request(
     assert count == await used(upstream, replace(chat, stream=False), GEMINI_MODEL)
 
 
-async def test_gemini_counts_a_chat_that_came_in_another_format(transport: AiohttpTransport, sim: Running) -> None:
+async def test_gemini_counts_a_chat_that_came_in_another_format(transport: LeanTransport, sim: Running) -> None:
     upstream = gemini("gemini", sim.gemini_url, "lab")
     chat = decoded("openai", TALK)
     count = await counted(transport, upstream, chat, GEMINI_MODEL)
@@ -139,7 +140,7 @@ async def test_gemini_counts_a_chat_that_came_in_another_format(transport: Aioht
 
 
 async def test_openais_own_service_counts_text_pictures_tools_calls_and_results(
-    transport: AiohttpTransport, sim: Running
+    transport: LeanTransport, sim: Running
 ) -> None:
     upstream = own_openai(sim)
     chat = decoded("openai", TALK)
@@ -148,7 +149,7 @@ async def test_openais_own_service_counts_text_pictures_tools_calls_and_results(
     assert count == await used(upstream, chat, OPENAI_MODEL)
 
 
-async def test_openai_counts_a_chat_that_came_from_a_gemini_client(transport: AiohttpTransport, sim: Running) -> None:
+async def test_openai_counts_a_chat_that_came_from_a_gemini_client(transport: LeanTransport, sim: Running) -> None:
     body = {**NATIVE, "tools": [{"functionDeclarations": [{"name": "f", "parametersJsonSchema": SCHEMA}]}]}
     chat = decoded("gemini", body)
     count = await counted(transport, own_openai(sim), chat, OPENAI_MODEL)
@@ -218,15 +219,13 @@ EVERYTHING: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", EVERYTHING)
 async def test_openai_takes_the_request_to_count_whatever_the_chat_holds(
-    transport: AiohttpTransport, sim: Running, name: str
+    transport: LeanTransport, sim: Running, name: str
 ) -> None:
     chat = decoded("openai", TALK | EVERYTHING[name])
     assert await counted(transport, own_openai(sim), chat, OPENAI_MODEL), sim.journal.last.refused
 
 
-async def test_what_cannot_be_said_to_the_count_is_not_counted_without(
-    transport: AiohttpTransport, sim: Running
-) -> None:
+async def test_what_cannot_be_said_to_the_count_is_not_counted_without(transport: LeanTransport, sim: Running) -> None:
     audio = {"type": "input_audio", "input_audio": {"data": PNG, "format": "wav"}}
     for messages in ([{"role": "user", "content": [audio]}], [{"role": "user", "content": [{"type": "novelty"}]}]):
         chat = decoded("openai", TALK | {"messages": messages})
@@ -235,7 +234,7 @@ async def test_what_cannot_be_said_to_the_count_is_not_counted_without(
 
 
 async def test_compatible_servers_and_bodies_beyond_the_limit_are_not_asked(
-    transport: AiohttpTransport, sim: Running, monkeypatch: pytest.MonkeyPatch
+    transport: LeanTransport, sim: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chat = decoded("openai", TALK)
     assert await counted(transport, openai("local", sim.openai_url, "lab"), chat, OPENAI_MODEL) is None
@@ -244,7 +243,7 @@ async def test_compatible_servers_and_bodies_beyond_the_limit_are_not_asked(
     assert len(sim.journal) == 0
 
 
-async def test_a_client_without_a_key_gets_no_count_and_no_error(transport: AiohttpTransport, sim: Running) -> None:
+async def test_a_client_without_a_key_gets_no_count_and_no_error(transport: LeanTransport, sim: Running) -> None:
     upstream = gemini("gemini", sim.gemini_url)
     chat = decoded("gemini", NATIVE)
     outbound = encoded(upstream, chat, GEMINI_MODEL)
@@ -266,19 +265,19 @@ async def test_a_client_without_a_key_gets_no_count_and_no_error(transport: Aioh
         (b"[7]", "200 OK"),
     ],
 )
-async def test_an_answer_that_is_no_count_is_none(transport: AiohttpTransport, body: bytes, status: str) -> None:
+async def test_an_answer_that_is_no_count_is_none(transport: LeanTransport, body: bytes, status: str) -> None:
     async with answering(body, status) as url:
         assert await counted(transport, gemini("g", url, "k"), decoded("gemini", NATIVE), GEMINI_MODEL) is None
 
 
-async def test_nobody_there_is_no_count(transport: AiohttpTransport) -> None:
+async def test_nobody_there_is_no_count(transport: LeanTransport) -> None:
     async with answering(b"") as url:
         pass
     assert await counted(transport, gemini("g", url, "k"), decoded("gemini", NATIVE), GEMINI_MODEL) is None
 
 
 async def test_a_slow_provider_delays_a_turn_by_no_more_than_the_deadline(
-    transport: AiohttpTransport, monkeypatch: pytest.MonkeyPatch
+    transport: LeanTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert counting.PATIENCE == 2.0
     monkeypatch.setattr(counting, "PATIENCE", 0.1)
@@ -295,7 +294,7 @@ def test_vertex_is_given_only_the_fields_that_its_count_takes() -> None:
     assert json.loads(question.body) == NATIVE
 
 
-async def test_half_an_emoji_costs_the_count_and_nothing_else(transport: AiohttpTransport, sim: Running) -> None:
+async def test_half_an_emoji_costs_the_count_and_nothing_else(transport: LeanTransport, sim: Running) -> None:
     chat = decoded("openai", TALK)
     broken = replace(chat, messages=(Message("user", (Text("\ud83d"),)), *chat.messages[1:]))
     outbound = encoded(own_openai(sim), chat, OPENAI_MODEL)

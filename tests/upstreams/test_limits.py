@@ -15,9 +15,10 @@ from app.chat.windows import UNKNOWN, Window
 from app.simulator.running import Running
 from app.upstreams import limits as limits_module
 from app.upstreams.gemini import gemini
+from app.upstreams.lean.transport import LeanTransport
 from app.upstreams.limits import LONGEST_NAME, MOST_LEARNT, Limits
 from app.upstreams.openai import openai
-from app.upstreams.transport import AiohttpTransport, Timeouts
+from app.upstreams.transport import Timeouts
 from app.upstreams.upstream import Credential, Upstream
 
 KEY = Credential("bearer", "lab")
@@ -79,7 +80,7 @@ def clock() -> Clock:
 @pytest.fixture
 async def limits(clock: Clock) -> AsyncGenerator[Limits]:
     """Limits that may ask, since a real transport stands beside them."""
-    transport = AiohttpTransport(Timeouts())
+    transport = LeanTransport(Timeouts())
     made = Limits(transport, clock)
     yield made
     await made.aclose()

@@ -12,7 +12,8 @@ from anthropic import AsyncAnthropic, AuthenticationError
 
 from app.simulator.running import Running, running_simulator
 from app.upstreams.counting import exact
-from app.upstreams.transport import AiohttpTransport, Timeouts
+from app.upstreams.lean.transport import LeanTransport
+from app.upstreams.transport import Timeouts
 from app.upstreams.upstream import Credential
 from tests.running import running_foldline, settings_beside
 
@@ -98,7 +99,7 @@ async def test_anthropic_counts_a_chat_that_came_in_another_format(sim: Running)
 
     chat = OPENAI_CHAT.decode(Inbound(b'{"model":"m","messages":[{"role":"user","content":"' + LONG.encode() + b'"}]}'))
     upstream = anthropic("anthropic", sim.url, "lab")
-    transport = AiohttpTransport(Timeouts())
+    transport = LeanTransport(Timeouts())
     try:
         outbound = upstream.wire.encode(chat, upstream.target(CLAUDE))
         tokens = await exact(transport, upstream, outbound, chat, CLAUDE, Credential())
