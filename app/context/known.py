@@ -53,6 +53,7 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
         setup: digest of system prompt and tools at that turn: they stand outside the address.
         folded: the fold line of that turn (an address), empty if nothing was folded.
         front: digest of what stood before and in place of the oldest messages (see chaining.py), empty if nothing did.
+        inherited: digest of what stood before the messages and is kept with them by the provider (see Chains).
         passed: further ids that the provider gave on the way to this answer, and keeps until they are deleted.
         hops: what the model fetched on the way to this answer, oldest first. said: the words that came behind that.
         open: calls that the proxy answered itself beside calls of the client's: their results go out with the client's.
@@ -75,12 +76,18 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
     setup: bytes = b""
     folded: bytes = b""
     front: bytes = b""
+    inherited: bytes = b""
     passed: tuple[str, ...] = ()
     hops: tuple[Hop, ...] = ()
     said: str = ""
     open: tuple[Fetch, ...] = ()
     fold: Fold | None = None
     at: float = 0
+
+    @property
+    def seals(self) -> bool:
+        """Whether the provider said anything on the way to this answer that the client may drop, fetches included."""
+        return bool(self.sealed) or any(hop.sealed for hop in self.hops)
 
 
 class Scale(msgspec.Struct, frozen=True):
@@ -116,6 +123,8 @@ class Chains(msgspec.Struct, frozen=True):
         across_models: a chain may be gone on with by another of its models.
         cached_price: of a token that its prompt cache holds, as a share of another.
         cache_seconds: how long that cache may be trusted to hold a prompt.
+        inherited: digest of what stands before this chat's messages there and would not be sent again with a handle:
+            where another one was kept, the model would go on by that.
     """
 
     upstream: str
@@ -124,6 +133,7 @@ class Chains(msgspec.Struct, frozen=True):
     across_models: bool = False
     cached_price: float = 1.0
     cache_seconds: float = 0
+    inherited: bytes = b""
 
     def fits(self, checkpoint: Checkpoint) -> bool:
         """Whether what the checkpoint's handle stands for can be gone on with."""

@@ -63,7 +63,7 @@ def _has_thinking(message: Message, turn: Checkpoint | None) -> bool:
     """Whether the message holds thinking, or would have it put back."""
     if message.role != "assistant":
         return False
-    return any(map(_is_thinking, message.parts)) or bool(turn and turn.sealed)
+    return any(map(_is_thinking, message.parts)) or bool(turn and turn.seals)
 
 
 def _last_under_another(bound: Sequence[bool], turns: Sequence[Checkpoint | None], line: bytes) -> int:

@@ -53,7 +53,7 @@ def restored(chat: Chat, checkpoints: Mapping[int, Checkpoint], candidate: Candi
 def _own(found: Checkpoint, candidate: Candidate) -> bool:
     """Whether what is sealed there means something to this upstream and model."""
     return (
-        bool(found.sealed)
+        found.seals
         and (found.upstream, found.model) == (candidate.upstream.name, candidate.model)
         and found.wire == candidate.upstream.wire.name
     )
@@ -91,7 +91,7 @@ class _Restoring:
     def _hop(self, hop: Hop, own: bool, in_loop: bool) -> tuple[Message, Message]:
         """A part of an answer that ended with calls of ours, and the message with their results."""
         said = Message("assistant", (*_words(hop.text), *map(_call, hop.fetches)))
-        said = self._sealed(said, hop.sealed, in_loop) if own and hop.sealed else said
+        said = self._sealed(said, hop.sealed, in_loop) if own else said
         return said, Message("user", tuple(map(_result, hop.fetches)))
 
     def _sealed(self, message: Message, sealed: bytes, in_loop: bool) -> Message:

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from app.chat.model import Message, Native, Opaque, Text, Thinking
-from app.context.known import Checkpoint
+from app.context.known import Checkpoint, Hop
 from app.context.thinking import binds_thinking, unbind
 from tests.context.folding import SMALL, answered, draft_of, fold_of, known_of, told
 
@@ -91,13 +91,12 @@ def test_the_same_messages_go_without_their_thinking_on_every_later_turn() -> No
         assert after[: len(before)] == before
 
 
-def test_thinking_that_the_client_dropped_is_not_put_back_behind_another_beginning() -> None:
+@pytest.mark.parametrize("where", ["answer", "hop"])
+def test_thinking_that_the_client_dropped_is_not_put_back_behind_another_beginning(where: str) -> None:
     """What is put back goes to the very message that the client sent: a message that was rebuilt has none."""
     chat = told("u a u a u a u")
-    turns = [
-        answered(chat, 4, sealed=b"[thinking]"),
-        answered(chat, 6, sealed=b"[thinking]", folded=fold_of(chat, 2).upto),
-    ]
+    sealed = {"sealed": b"[thinking]"} if where == "answer" else {"hops": (Hop("", (), b"[thinking]"),)}
+    turns = [answered(chat, 4, **sealed), answered(chat, 6, **sealed, folded=fold_of(chat, 2).upto)]
     known = known_of(chat, *turns, scale={"binds": True})
     made = unbind(draft_of((SUMMARY, *chat[2:]), fold=fold_of(chat, 2)), known, SMALL)
     assert made.chat.messages == (SUMMARY, *chat[2:])

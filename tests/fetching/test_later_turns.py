@@ -68,6 +68,30 @@ def _bare(message: Json) -> str:
     return json.dumps(message, sort_keys=True).replace('"cache_control": {"type": "ephemeral"}, ', "")
 
 
+async def test_what_a_provider_sealed_only_on_the_way_to_an_answer_goes_back_too(
+    front: StartFront, provider: Provider
+) -> None:
+    """The fetch came without words and was signed; the answer behind it had nothing to seal."""
+    async with front("generate") as proxy:
+        talk = proxy.talk()
+        await with_reviews(talk)
+        asked = says("generate", "", [("fetch_rows", {"handle": proxy.handle, "offset": 40, "limit": 5})])
+        del _parts(asked)[0]
+        _parts(asked)[0]["functionCall"]["id"] = "fc_40"
+        answer = says("generate", "All are fine.")
+        del _parts(answer)[0]["thoughtSignature"]
+        provider.script.load([asked, answer])
+        await talk.say("Are rows 40 to 44 fine?")
+        await talk.say("Thank you.")
+        assert _parts(asked)[0] in [part for content in proxy.last.body["contents"] for part in content["parts"]]
+        _extend(proxy, "generate")
+    assert provider.refused == []
+
+
+def _parts(entry: Json) -> list[Json]:
+    return entry["json"]["candidates"][0]["content"]["parts"]
+
+
 @pytest.mark.parametrize("kind", KEEPING)
 async def test_what_was_fetched_is_said_again_where_the_chain_is_lost(
     front: StartFront, provider: Provider, kind: Kind
