@@ -11,10 +11,11 @@ from typing import Any
 
 import msgspec
 
-from app.chat.model import Chat, Loss, Message, Text
+from app.chat.model import Chat, Loss, Text
 from app.wires.envelope import ANYTHING, as_list
 from app.wires.envelope import encode as to_json
 from app.wires.openai_responses.asked import Asked
+from app.wires.openai_responses.inherited import is_item, must_say_json
 from app.wires.openai_responses.items import items
 from app.wires.openai_responses.names import NAME
 from app.wires.openai_responses.options import given
@@ -106,7 +107,7 @@ def _anew(chat: Chat, target: Target, losses: list[Loss]) -> dict[str, Any]:
     body["input"] = items(chat, losses)
     if chat.after:
         body["previous_response_id"] = chat.after
-    if _must_say_json(chat):
+    if must_say_json(chat):
         body["input"].insert(0, {"role": "system", "content": SAY_JSON})
         losses.append(Loss("response_format", "OpenAI's JSON mode wants the word in its input: a line was put first."))
     body |= sampling(chat, target, losses)
@@ -131,20 +132,8 @@ def _instructions(chat: Chat, losses: list[Loss]) -> str:
     OpenAI inherits items only."""
     texts: list[str] = []
     for message in chat.system:
-        if not _is_item(message):
+        if not is_item(message):
             texts.append("".join(part.text for part in message.parts if isinstance(part, Text)))
             if any(not isinstance(part, Text) for part in message.parts):
                 losses.append(Loss("system", "Instructions are text only: what is none was left out."))
     return "\n\n".join(text for text in texts if text)
-
-
-def _is_item(message: Message) -> bool:
-    return message.native is not None and message.native.wire == NAME and bool(message.native.body)
-
-
-def _must_say_json(chat: Chat) -> bool:
-    """JSON mode without a schema is refused unless the input (not the instructions) says JSON somewhere. The line is
-    always put there, so that it does not come and go as the chat grows
-    (https://platform.openai.com/docs/guides/structured-outputs)."""
-    output = chat.sampling.output
-    return output is not None and output.schema is None

@@ -7,9 +7,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.chat.events import Event, TextDelta, ThinkingDelta, ToolCallDelta, ToolCalled, Unknown
+from app.chat.events import Cited, Event, TextDelta, ThinkingDelta, ToolCallDelta, ToolCalled, Unknown
 from app.chat.model import Chat, Native, ToolCall
-from app.wires.envelope import as_text
+from app.wires.envelope import as_list, as_object, as_text
+from app.wires.openai_responses.citing import SEARCH, citation, searched
 from app.wires.openai_responses.names import NAME, RESULTS, reverse, spaced
 
 GROWS: dict[str, str] = {
@@ -43,13 +44,18 @@ ITEM = msgspec.json.Decoder(Item)
 
 
 class _Slot:
-    """One place in the output. `said` counts the characters that went out, by part."""
+    """One place in the output. By part: `said` counts the characters that went out, `starts` tells where they begin
+    among all visible words, `cited` counts its annotations."""
 
-    __slots__ = ("arguments", "call", "call_id", "called", "done", "kind", "name", "raw", "said", "shown")
+    __slots__ = (
+        *("arguments", "call", "call_id", "called", "cited", "done", "kind", "name", "raw", "said", "shown", "starts"),
+    )
 
     def __init__(self) -> None:
         self.kind = ""
         self.said: dict[int, int] = {}
+        self.starts: dict[int, int] = {}
+        self.cited: dict[int, int] = {}
         self.shown: Shown = ""
         self.call: int | None = None
         self.call_id = ""
@@ -69,6 +75,7 @@ class Output:
         self._slots: dict[int, _Slot] = {}
         self._by_id: dict[str, int] = {}
         self._thought: tuple[int, int] | None = None
+        self._length = 0
 
     @property
     def items(self) -> list[msgspec.Raw]:
@@ -112,7 +119,7 @@ class Output:
                 return [
                     event
                     for part, body in enumerate(item.content or ())
-                    for event in self._text(slot, part, _left(slot, part, _words(body)), native)
+                    for event in self._part(slot, part, body, native)
                 ]
             case "reasoning":
                 return self._thought_whole(slot, item, native)
@@ -122,8 +129,24 @@ class Output:
                 slot.name, slot.call_id, slot.arguments = self._name(item), item.call_id or "", item.input or ""
                 self._numbered(slot)
                 return self._whole_calls()
+            case name if name == SEARCH:
+                return [searched(raw)]
             case _:
                 return [Unknown(Native(NAME, raw))]
+
+    def annotated(self, index: int | None, identity: str | None, part: int, annotation: dict[str, Any]) -> list[Event]:
+        """A part got a citation, or another annotation."""
+        return [self._cited(self._slot(index, identity, "message"), part, annotation)]
+
+    def _cited(self, slot: _Slot, part: int, annotation: dict[str, Any]) -> Cited:
+        slot.cited[part] = slot.cited.get(part, 0) + 1
+        return Cited(citation(annotation, slot.starts.get(part, self._length), slot.said.get(part, 0)))
+
+    def _part(self, slot: _Slot, part: int, body: dict[str, Any], native: Native) -> list[Event]:
+        """A part of a message is whole."""
+        events = self._text(slot, part, _left(slot, part, _words(body)), native)
+        untold = as_list(body.get("annotations"))[slot.cited.get(part, 0) :]
+        return [*events, *(self._cited(slot, part, as_object(each)) for each in untold)]
 
     def rest(self, output: Sequence[msgspec.Raw], native: Native) -> list[Event]:
         """The whole output came: what no event had told before, and the calls that nobody finished."""
@@ -202,7 +225,9 @@ class Output:
     def _text(self, slot: _Slot, part: int, words: str, native: Native) -> list[Event]:
         if not words:
             return []
+        slot.starts.setdefault(part, self._length)
         slot.said[part] = slot.said.get(part, 0) + len(words)
+        self._length += len(words)
         return [TextDelta(words, native)]
 
     def _thinking(self, slot: _Slot, shown: Shown, part: int, words: str, native: Native) -> list[Event]:

@@ -66,6 +66,7 @@ class Piece(msgspec.Struct):
     content_index: int | None = None
     summary_index: int | None = None
     delta: Any = None
+    annotation: Any = None
     error: Any = None
     code: Any = None
     message: Any = None
@@ -110,6 +111,9 @@ class _Answer:
             case ["response", kind, "delta"] if isinstance(piece.delta, str):
                 part = piece.summary_index if piece.summary_index is not None else piece.content_index
                 return self._output.grew(kind, piece.output_index, piece.item_id, part or 0, piece.delta, native)
+            case ["response", "output_text", "annotation", "added"]:
+                said = as_object(piece.annotation)
+                return self._output.annotated(piece.output_index, piece.item_id, piece.content_index or 0, said)
             case ["response", kind, "added" | "done"] if kind.startswith(REPEATS):
                 return []
             case _:

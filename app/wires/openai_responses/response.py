@@ -100,9 +100,9 @@ def usage_object(usage: Usage | None) -> Json:
     }
 
 
-def text_part(text: str) -> Json:
+def text_part(text: str, annotations: Sequence[Json] = ()) -> Json:
     """The only content that we write."""
-    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+    return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": []}
 
 
 def message_item(identity: str, status: str, content: list[Json]) -> Json:

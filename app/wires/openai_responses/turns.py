@@ -12,6 +12,7 @@ import msgspec
 from app.chat.model import Media, Message, Native, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from app.errors import ClientError
 from app.wires.envelope import as_object, as_text, read
+from app.wires.openai_responses.citing import SEARCH, is_ours
 from app.wires.openai_responses.names import NAME, TAG, TOOL_ERROR, is_given, spaced
 
 
@@ -20,6 +21,7 @@ class Kind(msgspec.Struct):
 
     type: str | None = None
     role: str | None = None
+    id: Any = None
 
 
 class MessageItem(msgspec.Struct):
@@ -65,8 +67,8 @@ OUTPUT = msgspec.json.Decoder(OutputItem)
 class Turns:
     """Reads items in order.
 
-    `ours` tells that a reasoning item of our own making was among them, which must not go to OpenAI; `refers` that one
-    stands for something that only OpenAI holds; `last` is how many items the last message was made of.
+    `ours` tells that an item of our own making (reasoning, a search) was among them, which must not go to OpenAI;
+    `refers` that one stands for something that only OpenAI holds; `last` is how many items the last message was made of.
     """
 
     def __init__(self) -> None:
@@ -103,6 +105,9 @@ class Turns:
             case name if is_given(name):
                 self.refers = self.refers or name == "item_reference"
                 self._hear("user", (Opaque(Native(NAME, raw)),), raw)
+            case name if name == SEARCH and is_ours(kind.id):
+                self.ours = True
+                self._say(None)
             case _:
                 self._say(raw, Opaque(Native(NAME, raw)))
 

@@ -10,10 +10,24 @@ from typing import Any
 
 import msgspec
 
-from app.chat.events import Event, Failed, Finished, Started, TextDelta, ThinkingDelta, ToolCallDelta, ToolCalled, Usage
+from app.chat.citations import Citation
+from app.chat.events import (
+    Cited,
+    Event,
+    Failed,
+    Finished,
+    Searched,
+    Started,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallDelta,
+    ToolCalled,
+    Usage,
+)
 from app.chat.model import Chat, ToolCall
 from app.errors import ProxyError
 from app.wires.envelope import encode
+from app.wires.openai_responses.citing import SEARCH, annotated, annotation, search_item
 from app.wires.openai_responses.errors import error_object, failed_object
 from app.wires.openai_responses.names import spaces
 from app.wires.openai_responses.response import (
@@ -30,11 +44,14 @@ from app.wires.openai_responses.response import (
 from app.wires.whole import WholeWriter
 from app.wires.wire import Stamp
 
-PREFIXES = {"message": "msg", "reasoning": "rs", "function": "fc", "custom": "ctc"}
+PREFIXES = {"message": "msg", "reasoning": "rs", "function": "fc", "custom": "ctc", "search": "ws"}
 
 
 class _Open(msgspec.Struct):
-    """An item that has begun: its place in the output, its id, and what it holds so far."""
+    """An item that has begun: its place in the output, its id, and what it holds so far.
+
+    `start` is where its words begin among all visible words of the answer.
+    """
 
     kind: str
     index: int
@@ -43,6 +60,8 @@ class _Open(msgspec.Struct):
     wire: str = ""
     words: list[str] = []
     place: bytes = b""
+    start: int = 0
+    annotations: list[Json] = []
 
 
 class StreamWriter:
@@ -60,6 +79,8 @@ class StreamWriter:
         self._sequence = 0
         self._output: dict[int, Json] = {}
         self._speaking: _Open | None = None
+        self._messages: list[_Open] = []
+        self._said = 0  # code points of visible words
         self._calls: dict[int, _Open | None] = {}  # None: free text, which is told when it is whole
         self._usage: Usage | None = None
         self._finish: Finished | None = None
@@ -76,6 +97,10 @@ class StreamWriter:
                 return self._call_piece(event)
             case ToolCalled():
                 return self._whole_call(event)
+            case Cited():
+                return self._cite(event.citation)
+            case Searched():
+                return self._search(event)
             case Started():
                 return self._start(event.model)
             case Usage():
@@ -128,7 +153,8 @@ class StreamWriter:
 
     def _added(self, kind: str, call: ToolCall | None = None, wire: str = "") -> tuple[_Open, bytes]:
         index = len(self._output)
-        item = _Open(kind, index, f"{PREFIXES[kind]}_{self._stamp.id}_{index}", call, wire, [])
+        identity = f"{PREFIXES[kind]}_{self._stamp.id}_{index}"
+        item = _Open(kind, index, identity, call, wire, words=[], start=self._said, annotations=[])
         item.place = b',"item_id":' + encode(item.id) + b',"output_index":' + str(index).encode()
         self._output[index] = body = self._body(item, "in_progress")
         return item, self._start("") + self._event("response.output_item.added", {"output_index": index, "item": body})
@@ -141,7 +167,9 @@ class StreamWriter:
         """The item as it stands."""
         words = "".join(item.words)
         if item.kind == "message":
-            return message_item(item.id, status, [] if status == "in_progress" else [text_part(words)])
+            return message_item(
+                item.id, status, [] if status == "in_progress" else [text_part(words, item.annotations)]
+            )
         if item.kind == "reasoning":
             return reasoning_item(item.id, words, tag(item.wire, signature))
         call = item.call or ToolCall("", "", "")
@@ -157,8 +185,12 @@ class StreamWriter:
             first = self._hush()
             item, added = self._added(kind, wire=wire)
             self._speaking = item
+            if kind == "message":
+                self._messages.append(item)
             first += added + self._part("added", item, "")
         item.words.append(words)
+        if kind == "message":
+            self._said += len(words)
         return first + self._delta(item, *SPOKEN[kind], words)
 
     def _delta(self, item: _Open, kind: bytes, tail: bytes, words: str) -> bytes:
@@ -170,9 +202,34 @@ class StreamWriter:
 
     def _part(self, what: str, item: _Open, text: str) -> bytes:
         if item.kind == "message":
-            return self._event("response.content_part." + what, self._at(item, content_index=0, part=text_part(text)))
+            part = text_part(text, item.annotations)
+            return self._event("response.content_part." + what, self._at(item, content_index=0, part=part))
         part = {"type": "summary_text", "text": text}
         return self._event("response.reasoning_summary_part." + what, self._at(item, summary_index=0, part=part))
+
+    def _cite(self, cited: Citation) -> bytes:
+        """The annotation of the message that says the words. If that one is over by now, the response still has it."""
+        behind = [item for item in self._messages if item.start < cited.end or item is self._messages[0]]
+        if not behind:
+            return b""
+        item = behind[-1]
+        if not (written := annotation(cited, item.start, sum(map(len, item.words)))):
+            return b""
+        number = len(item.annotations)
+        item.annotations.append(written)
+        told = self._at(item, content_index=0, annotation_index=number, annotation=written)
+        return self._event("response.output_text.annotation.added", told)
+
+    def _search(self, search: Searched) -> bytes:
+        """A search that is over: an item of its own."""
+        first = self._hush()
+        index = len(self._output)
+        item = search_item(f"{PREFIXES['search']}_{self._stamp.id}_{index}", "in_progress", search)
+        first += self._start("") + self._event("response.output_item.added", {"output_index": index, "item": item})
+        for step in ("in_progress", "searching", "completed"):
+            first += self._event(f"response.{SEARCH}.{step}", {"output_index": index, "item_id": item["id"]})
+        self._output[index] = done = {**item, "status": "completed"}
+        return first + self._event("response.output_item.done", {"output_index": index, "item": done})
 
     def _hush(self, status: str = "completed", signature: str = "") -> bytes:
         """Words or reasoning end here."""
@@ -289,8 +346,11 @@ class AnswerWriter(WholeWriter):
 
         if reply.thinking:
             output.append(reasoning_item(identity("reasoning"), reply.thinking, tag(self._thought_by)))
+        for search in reply.searches:
+            output.append(search_item(identity("search"), "completed", search))
         if reply.text:
-            output.append(message_item(identity("message"), status, [text_part(reply.text)]))
+            part = text_part(reply.text, annotated(reply.citations, reply.text))
+            output.append(message_item(identity("message"), status, [part]))
         for index, call in enumerate(reply.calls):
             if call.signature:
                 seal = tag(call.native.wire if call.native else "", call.signature)
