@@ -51,6 +51,7 @@ def chain(draft: Draft, known: Known, policy: Policy) -> Draft:
     cost = _cost(draft, known, link, chains, since)
     if (
         why := _cut(draft, known, link, since)
+        or _outdated(link, chains)
         or _heavy(draft.said[link.messages :], policy, chains)
         or _too_large(known, policy, cost)
     ):
@@ -132,6 +133,16 @@ def _cut(draft: Draft, known: Known, link: Link, since: int) -> str:
     return ""
 
 
+def _outdated(link: Link, chains: Chains) -> str:
+    """Why the model would go on by what the client no longer says; empty if it would not."""
+    if link.checkpoint.inherited == chains.inherited:
+        return ""
+    return (
+        "What stands at the head of the conversation changed (instructions among its items, or the line that asks for "
+        "JSON), and the model would go on by what it was told before."
+    )
+
+
 def _too_large(known: Known, policy: Policy, cost: Cost) -> str:
     """Why the chain has grown too large; empty if it has not. 0 in the policy folds nothing, and cuts nothing."""
     at = policy.fold_at_tokens
@@ -182,10 +193,11 @@ def _cost(draft: Draft, known: Known, link: Link, chains: Chains, since: int) ->
     new = sum(size.of_message(message, chains.family) for message in added)
     continued = (held.input_tokens or held.estimated_tokens) + held.output_tokens + new
     warm = known.now - held.at <= chains.cache_seconds
+    same = held.front == draft.front and held.inherited == chains.inherited
     return Cost(
         continued=continued,
         resent=draft.tokens or continued,
-        cached=held.input_tokens if warm and held.front == draft.front else 0,
+        cached=held.input_tokens if warm and same else 0,
         price=chains.cached_price,
         fixed=round(known.scale.fixed * known.scale.ratio) if known.scale else 0,
     )

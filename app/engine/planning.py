@@ -167,7 +167,7 @@ async def planned(
         recalled.bypassed,
         scale,
         waits=not resumed,
-        chains=_chains(candidates[0]),
+        chains=_chains(candidates[0], chat),
         handles=None if chat.plain or recalled.bypassed or policy.off else rules.handles(session, chat),
     )
     steps = RESUMING if resumed else rules.steps
@@ -182,7 +182,7 @@ def _plan(chat: Chat, known: Known, policy: Policy, steps: tuple[Step, ...]) -> 
     return with_offer(made, known.handles.fetch) if known.handles is not None else made
 
 
-def _chains(candidate: Candidate) -> Chains | None:
+def _chains(candidate: Candidate, chat: Chat) -> Chains | None:
     """How the upstream keeps conversations, as a plan needs to know it."""
     keeps = candidate.upstream.keeps
     if keeps is None:
@@ -194,6 +194,7 @@ def _chains(candidate: Candidate) -> Chains | None:
         keeps.across_models,
         keeps.cached_price,
         keeps.cache_seconds,
+        keeps.inherits(chat),
     )
 
 

@@ -67,6 +67,7 @@ def _checkpoint(turn: Turn, relay: Relay, chain: Chain) -> Checkpoint:
         setup=scale.setup if scale else setup(turn.chat.system, turn.chat.tools),
         folded=plan.fold.upto if plan.fold else b"",
         front=plan.front,
+        inherited=keeps.inherits(plan.chat) if keeps is not None else b"",
         passed=tuple(relay.hops.handles),
         hops=tuple(relay.hops.fetched),
         said=relay.hop.text if relay.hops.fetched else "",

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from app.upstreams.upstream import Keeps, Spoken, Upstream, with_key
 from app.wires.openai_chat import OPENAI_CHAT
 from app.wires.openai_responses import OPENAI_RESPONSES
+from app.wires.openai_responses.inherited import inherited
 
 BASE_URL = "https://api.openai.com/v1"
 SMALL = "gpt-5-mini"
@@ -28,7 +29,8 @@ def openai(name: str, base_url: str = "", key: str = "", spoken: Spoken = _ANY) 
     own = urlsplit(base).hostname == urlsplit(BASE_URL).hostname
     sign = with_key("authorization", "Bearer ", key)
     chat = Upstream(name, "openai", OPENAI_CHAT, base, sign, bool(key), own, SMALL if own else "")
-    responses = replace(chat, wire=OPENAI_RESPONSES, keeps=Keeps("/responses/", spoken.retention or KEPT))
+    keeps = Keeps("/responses/", spoken.retention or KEPT, inherits=inherited)
+    responses = replace(chat, wire=OPENAI_RESPONSES, keeps=keeps)
     if spoken.api == "responses":
         return responses
     # A Responses client says what Chat Completions cannot; only OpenAI itself is known to serve both.

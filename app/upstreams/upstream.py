@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from app.chat.model import Chat
 from app.errors import DeniedError
 from app.wires.wire import Outbound, Target, Wire
 
@@ -32,6 +33,10 @@ class Signer(Protocol):
     def __call__(self, credential: Credential) -> Mapping[str, str] | Awaitable[Mapping[str, str]]: ...
 
 
+def _nothing(_: Chat) -> bytes:
+    return b""
+
+
 class Keeps(msgspec.Struct, frozen=True):
     """How a provider keeps conversations on its side.
 
@@ -41,6 +46,8 @@ class Keeps(msgspec.Struct, frozen=True):
         across_models: a chain may be gone on with by another of its models.
         cached_price: of an input token that its prompt cache holds, as a share of another.
         cache_seconds: how long that cache may be trusted to hold a prompt.
+        inherits: a digest of what stands before a chat's messages and is kept with them, so that it is not sent again;
+            empty if there is nothing of the kind.
     """
 
     path: str
@@ -48,6 +55,7 @@ class Keeps(msgspec.Struct, frozen=True):
     across_models: bool = False
     cached_price: float = 0.1
     cache_seconds: float = 300
+    inherits: Callable[[Chat], bytes] = _nothing
 
 
 class Spoken(msgspec.Struct, frozen=True):
