@@ -15,6 +15,7 @@ from app.context.tool_results.handles import Handles
 from app.engine.counting import Counting
 from app.engine.memo import Memo
 from app.engine.parking import Parking
+from app.engine.refusals import Refusals
 from app.engine.routing import Routes
 from app.engine.summaries import Summaries
 from app.observe import SummaryDetails, TurnDetails
@@ -90,6 +91,7 @@ class Engine:
         self.counting = Counting(limits or Limits(transport, clock))
         self.summaries = Summaries(self)
         self.parking = Parking(store, clock)
+        self.refusals = Refusals(clock)
         self._budgets = {name: RetryBudget() for name in routes.upstreams}
 
     def budget(self, upstream: str) -> RetryBudget:

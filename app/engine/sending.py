@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from app.chat.model import Chat, Loss
 from app.context.known import Checkpoint
+from app.engine.refusals import MOST_MENDS
 from app.engine.restoring import for_candidate, restored
 from app.engine.routing import Candidate
 from app.errors import ClientError, UpstreamError
@@ -16,7 +18,6 @@ from app.upstreams.headers import forwarded
 from app.upstreams.layers import delay, worth_retrying
 from app.upstreams.transport import Answer
 from app.upstreams.upstream import Credential
-from app.wires.repairs import repaired
 from app.wires.wire import Outbound
 
 if TYPE_CHECKING:
@@ -103,22 +104,27 @@ class Sender:
         upstream = candidate.upstream
         whole, put_back = restored(chat, checkpoints, candidate)
         put_back = 0 if chat.after else put_back  # the provider holds it already
-        outbound = self._encoded(whole, candidate, strict)
+        outbound = self._engine.refusals.heeded(candidate, self._encoded(whole, candidate, strict))
         headers = {**upstream.headers, **forwarded(self._headers, upstream.wire.name == self._wire)}
         headers["content-type"] = "application/json"
         headers["accept-encoding"] = "identity"  # a compressed stream is a delayed stream
         headers.update(await upstream.signed(self._credential))
-        losses = outbound.losses
-        try:
-            answer = await self._post(candidate, upstream.url(outbound), headers, outbound.body)
-        except UpstreamError as error:
-            mended = None if outbound.untouched else repaired(upstream.wire.name, error, whole)
-            if mended is None:
-                raise
-            whole, loss = mended
-            outbound = self._encoded(whole, candidate, strict)
-            losses = (*outbound.losses, loss)
-            answer = await self._post(candidate, upstream.url(outbound), headers, outbound.body)
+        url, lost = upstream.url(outbound), list[Loss]()
+        for _ in range(MOST_MENDS):
+            try:
+                answer = await self._post(candidate, url, headers, outbound.body)
+            except UpstreamError as error:
+                encoded = partial(self._encoded, candidate=candidate, strict=strict)
+                mended = self._engine.refusals.mended(candidate, error, whole, outbound, encoded, strict)
+                if mended is None:
+                    raise
+                whole, outbound = mended.chat, mended.outbound
+                lost.extend(mended.losses)
+            else:
+                break
+        else:
+            answer = await self._post(candidate, url, headers, outbound.body)
+        losses = (*outbound.losses, *lost)
         return Sent(candidate, whole, answer, len(outbound.body), outbound.untouched, put_back, losses)
 
     def _encoded(self, chat: Chat, candidate: Candidate, strict: bool) -> Outbound:
