@@ -140,7 +140,7 @@ async def upstreams_of(settings: Settings, stack: contextlib.AsyncExitStack) -> 
 
             url = (await stack.enter_async_context(running_simulator())).url
         return {
-            "openai": openai("openai", f"{url}/v1", DEMO_KEY),
+            "openai": openai("openai", f"{url}/v1", DEMO_KEY, Spoken(both=True)),
             "gemini": gemini("gemini", url, DEMO_KEY, Spoken("interactions")),
             "anthropic": anthropic("anthropic", url, DEMO_KEY),
         }

@@ -65,11 +65,13 @@ class Spoken(msgspec.Struct, frozen=True):
         api: which of its APIs: interactions, generate, chat, responses; empty: its usual one.
         only: nobody is served in another one.
         retention: seconds that it keeps a conversation for sure; 0: as it says itself.
+        both: it serves all APIs of its kind, as only the provider itself is known to.
     """
 
     api: str = ""
     only: bool = False
     retention: float = 0
+    both: bool = False
 
 
 class Upstream(msgspec.Struct, frozen=True):
