@@ -33,6 +33,7 @@ def openai(name: str, base_url: str = "", key: str = "", spoken: Spoken = _ANY) 
     responses = replace(chat, wire=OPENAI_RESPONSES, keeps=keeps)
     if spoken.api == "responses":
         return responses
-    # A Responses client says what Chat Completions cannot; only OpenAI itself is known to serve both, and so does what stands in for it.
+    # A Responses client says what Chat Completions cannot; only OpenAI itself is known to serve both, or what stands in
+    # for it.
     native = {OPENAI_RESPONSES.name: responses} if (own or spoken.both) and not spoken.only else {}
     return replace(chat, native=native)

@@ -58,6 +58,7 @@ _FIELDS: Mapping[str, str] = {
     "moderation": "an object",
     "access_programs": "",
     "image": "an object",
+    "client_metadata": "an object",  # in no reference, but in every request of Codex, which OpenAI takes
 }
 _INCLUDES = frozenset(
     (
