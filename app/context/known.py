@@ -41,7 +41,8 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
     Args:
         address: 16 bytes, the content address of the prefix that ends with this message (chat/address.py).
         upstream: the upstream's name in our settings.
-        model: the model that was asked for; opaque parts go back to the same upstream and model only.
+        model: the model that was asked for; opaque parts go back to that upstream only, and to that
+            model unless its models read one another's.
         served: the model that the response named.
         wire: the format that `sealed` is written in.
         sealed: what the provider said in this message that the client may drop: its native parts with thought

@@ -1,7 +1,8 @@
 """What the provider said and the client dropped goes back to the provider that said it.
 
 A checkpoint lies at the address where an assistant turn ends; the address vouches that the client's copy says the same.
-Only to the same upstream and model: a signature means nothing to another, and may be refused there.
+Only to the same upstream, and to the same model unless its models read one another's: a signature means nothing to
+another, and may be refused there.
 """
 
 from __future__ import annotations
@@ -51,11 +52,17 @@ def restored(chat: Chat, checkpoints: Mapping[int, Checkpoint], candidate: Candi
 
 
 def _own(found: Checkpoint, candidate: Candidate) -> bool:
-    """Whether what is sealed there means something to this upstream and model."""
+    """Whether what is sealed there means something to this upstream and model.
+
+    A provider whose models go on from one another's chains takes one another's thoughts too: Gemini's Interactions want
+    them back as they came after a change of the model as well (https://ai.google.dev/gemini-api/docs/thinking).
+    """
+    upstream = candidate.upstream
+    any_model = upstream.keeps is not None and upstream.keeps.across_models
     return (
         found.seals
-        and (found.upstream, found.model) == (candidate.upstream.name, candidate.model)
-        and found.wire == candidate.upstream.wire.name
+        and (found.upstream, found.wire) == (upstream.name, upstream.wire.name)
+        and (any_model or found.model == candidate.model)
     )
 
 

@@ -43,7 +43,7 @@ class Keeps(msgspec.Struct, frozen=True):
     Args:
         path: below the base URL, where what it keeps is read and deleted by id.
         seconds: how long it keeps an answer for sure.
-        across_models: a chain may be gone on with by another of its models.
+        across_models: a chain may be gone on with by another of its models, which reads the thoughts in it.
         cached_price: of an input token that its prompt cache holds, as a share of another.
         cache_seconds: how long that cache may be trusted to hold a prompt.
         inherits: a digest of what stands before a chat's messages and is kept with them, so that it is not sent again;

@@ -89,3 +89,17 @@ async def test_a_chat_that_was_kept_is_not_gone_on_from_once_storing_is_forbidde
         await talk.say("Which crate?")
         assert provider.last.previous == kept, "the branch that was kept can still be gone on from"
     assert provider.refused == []
+
+
+async def test_thoughts_that_nobody_keeps_go_to_another_model_of_gemini_too(
+    front: StartFront, provider: Provider
+) -> None:
+    async with front(chain="never") as proxy:
+        talk = proxy.talk("interactions", tools={"get_weather": TOWN}, model="gemini-3-flash-preview")
+        said = await talk.say("What is the weather in Oslo?")
+        other = proxy.talk("interactions", tools={"get_weather": TOWN}, model="gemini-3.1-pro-preview")
+        other.history = list(talk.history)
+        said = await other.give((said.calls[0], "rain"))
+        assert "restore=1" in said.plan
+        assert len(_thoughts(provider.last)) == 1
+    assert provider.refused == []
