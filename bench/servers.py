@@ -139,6 +139,12 @@ def foldline(site: Site) -> Start:
     return Start([*command, "serve", "--port", str(site.port)], environment)
 
 
+def aiohttp(site: Site) -> Start:
+    """Foldline with aiohttp in place of its own client."""
+    usual = foldline(site)
+    return Start(usual.command, {**usual.environment, "FOLDLINE_HTTP_CLIENT": "aiohttp"})
+
+
 def litellm(site: Site) -> Start:
     """LiteLLM's proxy: one worker, no database, no retries, nothing fetched from the network."""
     config = site.directory / "litellm.yaml"
@@ -177,7 +183,7 @@ def headroom(site: Site) -> Start:
 
 
 STARTS: dict[str, Callable[[Site], Start]] = {
-    each.__name__: each for each in (fake, sink, nginx, bare, foldline, litellm, headroom)
+    each.__name__: each for each in (fake, sink, nginx, bare, foldline, aiohttp, litellm, headroom)
 }
 DISTRIBUTIONS = {"litellm": "litellm", "headroom": "headroom-ai"}
 

@@ -14,6 +14,7 @@ import ssl
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from typing import cast
 
 Script = Callable[["Peer"], Awaitable[None]]
 
@@ -44,8 +45,7 @@ class Peer(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """asyncio: somebody connected."""
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
+        self.transport = cast("asyncio.Transport", transport)  # uvloop's is none by its class
         self._server.connections.append(self)
 
     def connection_lost(self, exc: Exception | None) -> None:

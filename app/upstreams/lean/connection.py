@@ -52,13 +52,13 @@ class Connection(Flow, asyncio.Protocol):
         self._headers: dict[str, str] = {}
         self._head_bytes = 0
         self._answer: LeanAnswer | None = None
-        self._complete = self._surplus = self._paused = False
+        self._complete = self._keeps = self._surplus = self._paused = False
         self._alive = True
 
     def send(self, answer: LeanAnswer, head: bytes, body: bytes) -> None:
         """Send a request, whose answer goes to `answer`."""
         self._answer = answer
-        self._complete = False
+        self._complete = self._keeps = False
         self._headers, self._head_bytes = {}, 0
         if len(body) <= COPIED:
             self._transport.write(head + body)
@@ -175,15 +175,16 @@ class Connection(Flow, asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         """The answer is whole, unless it was an interim one."""
-        self._complete = self._complete or (self._answer is not None and self._answer.status >= 200)
+        if self._answer is not None and self._answer.status >= 200 and not self._complete:
+            self._complete, self._keeps = True, self._parser.should_keep_alive()  # it forgets that with the next byte
 
     def _finish(self, answer: LeanAnswer) -> None:
         """Complete. Used again if both sides are done with it and nothing is left over."""
         self._answer = None
-        clean = self._complete and not self._surplus and self._parser.should_keep_alive()
-        if self._alive and clean and not self._transport.get_write_buffer_size():
+        self.rest_seconds = _may_rest(answer.headers)
+        clean = self._keeps and not self._surplus and not self._transport.get_write_buffer_size()
+        if self._alive and clean and self.rest_seconds:
             self.resume()
-            self.rest_seconds = _may_rest(answer.headers)
             self._rested(self)
         else:
             self.drop()
