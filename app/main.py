@@ -30,6 +30,7 @@ from app.upstreams.upstream import Spoken, Upstream
 from app.web import answers, chat, conversations, counting, health, memory, models, plans, sessions
 from app.web.admin import Admin
 from app.web.exchange import Door
+from app.web.paths import forgiven
 from app.web.pulse import Pulse
 from app.web.tenant import Gate
 from app.wires.anthropic import ANTHROPIC
@@ -54,7 +55,15 @@ class App(FastAPI):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
-        if scope["type"] == "http" and scope["method"] == "POST" and (hot := self.hot.get(scope["path"])) is not None:
+        if scope["type"] != "http":
+            await super().__call__(scope, receive, send)
+            return
+        path: str = scope["path"]
+        hot = self.hot.get(path)
+        if hot is None and (meant := forgiven(path)) != path:
+            scope = {**scope, "path": meant}
+            hot = self.hot.get(meant)
+        if hot is not None and scope["method"] == "POST":
             await hot(scope, receive, send)
         else:
             await super().__call__(scope, receive, send)

@@ -136,7 +136,8 @@ def default_routes(settings: Settings) -> tuple[Route, ...]:
     configured = [upstream.name for upstream in every_upstream(settings).values() if upstream.configured]
     if len(configured) == 1:
         return (Route(match="*", upstream=configured[0]),)
-    by_name = [("gemini-*", "gemini"), ("models/*", "gemini"), ("gemma-*", "gemini"), ("claude-*", "anthropic")]
+    by_name = [("gemini-*", "gemini"), ("models/*", "gemini"), ("gemma-*", "gemini")]
+    by_name += [("tunedModels/*", "gemini"), ("claude-*", "anthropic")]
     return tuple(Route(match=match, upstream=name) for match, name in [*by_name, ("*", "openai")])
 
 

@@ -24,7 +24,8 @@ BACK = frozenset(("retry-after", "retry-after-ms", "x-should-retry", "server-tim
 
 
 def forwarded(headers: Iterable[tuple[bytes, bytes]], same_format: bool) -> dict[str, str]:
-    """The client's headers that go to the provider; names in lower case."""
+    """The client's headers that go to the provider; names in lower case. One that was sent in several lines is one list
+    (RFC 9110, 5.3): Anthropic's betas may come so."""
     if not same_format:
         return {name.decode("latin-1"): value.decode("latin-1") for name, value in headers if name in EVERYWHERE}
     found: dict[str, str] = {}
@@ -33,7 +34,8 @@ def forwarded(headers: Iterable[tuple[bytes, bytes]], same_format: bool) -> dict
         if name == b"connection":  # what it names is meant for this connection only (RFC 9110, 7.6.1)
             named.update(word.strip() for word in value.lower().split(b","))
         elif name not in STAY and not name.startswith(STAY_PREFIXES):
-            found[name.decode("latin-1")] = value.decode("latin-1")
+            key, said = name.decode("latin-1"), value.decode("latin-1")
+            found[key] = f"{found[key]}, {said}" if key in found else said
     for name in named:
         found.pop(name.decode("latin-1"), None)
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 
@@ -12,7 +13,7 @@ from app.engine import Engine
 from app.errors import ClientError, ProxyError
 from app.upstreams.upstream import Credential
 from app.web.body import ClientLeft, Incoming, check_headers, read_body
-from app.web.exchange import Door
+from app.web.exchange import Door, Presence
 from app.web.tenant import credential_of
 from app.wires.wire import Problem, Wire
 
@@ -20,6 +21,9 @@ LOG = logging.getLogger(__name__)
 
 JSON = "application/json"
 STREAM = "text/event-stream; charset=utf-8"
+BODILESS = ("GET", "HEAD")
+"""What reads alone, and sends nothing more. An erasure goes on to its end, whoever waits for it."""
+CLIENT_CLOSED = 499
 
 
 class Asked:
@@ -39,8 +43,11 @@ class Asked:
         self.tenant: str = door.gate.tenant(credential).hex()
         self.credential = Credential() if door.gate.closed else credential
         self.headers = headers
+        self.presence: Presence | None = None
         self._request = request
         self._most = door.max_body
+        if request.method in BODILESS:
+            self._watch()
 
     @property
     def query(self) -> Mapping[str, str]:
@@ -60,12 +67,18 @@ class Asked:
         """The request's body. Raises ClientError."""
         incoming = Incoming(self._request.receive)
         try:
-            return await read_body(incoming, dict(self.headers), self._most)
+            body = await read_body(incoming, dict(self.headers), self._most)
         except ClientLeft:
             raise ClientError("The request ended before its body was complete.") from None
         except ClientError:
             await incoming.swallow()
             raise
+        self._watch()
+        return body
+
+    def _watch(self) -> None:
+        """From now on a client that hangs up ends what is done for it, a provider's counting too."""
+        self.presence = self.presence or Presence(self._request.receive)
 
 
 Answering = Callable[[Asked], Awaitable[Response]]
@@ -75,8 +88,15 @@ def answering(door: Door, wire: Wire, answer: Answering) -> Callable[[Request], 
     """An endpoint."""
 
     async def respond(request: Request) -> Response:
+        asked: Asked | None = None
         try:
-            response = await answer(Asked(door, wire, request))
+            asked = Asked(door, wire, request)
+            response = await answer(asked)
+        except asyncio.CancelledError:
+            if asked is None or asked.presence is None or not asked.presence.gone:
+                raise
+            asked.presence.task.uncancel()
+            response = Response(status_code=CLIENT_CLOSED)  # for nobody: a server logs what escapes as a fault
         except ProxyError as error:
             response = refused(wire.problem(error))
         except RecursionError:
@@ -85,6 +105,9 @@ def answering(door: Door, wire: Wire, answer: Answering) -> Callable[[Request], 
             LOG.exception("%s %s failed by a fault of Foldline", request.method, wire.name)
             words = "Foldline failed on this request. The log says why."
             response = refused(wire.problem(ProxyError(words, kind="upstream_failed", status=500)))
+        finally:
+            if asked is not None and asked.presence is not None:
+                asked.presence.stop()
         response.headers["x-request-id"] = request.headers.get("x-request-id") or "req_" + door.engine.new_id()
         return response
 

@@ -10,6 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from app.errors import ClientError
 from app.web.exchange import Door
+from app.web.paths import VERSIONS
 from app.wires.anthropic import ANTHROPIC
 from app.wires.gemini import GEMINI
 from app.wires.gemini_interactions import GEMINI_INTERACTIONS
@@ -17,17 +18,16 @@ from app.wires.openai_chat import OPENAI_CHAT
 from app.wires.openai_responses import OPENAI_RESPONSES
 from app.wires.wire import Inbound, Problem, Wire
 
-OPENAI_BASES = ("/v1", "/openai/v1", "/v1/v1", "/openai/v1/v1", "/openai", "")
-ANTHROPIC_BASES = ("/v1", "/anthropic/v1", "/v1/v1", "/anthropic/v1/v1", "/anthropic", "")
-GEMINI_VERSIONS = ("v1beta", "v1", "v1alpha", "v1beta1")
+OPENAI_BASES = ("/v1", "/openai/v1", "/openai", "")
+ANTHROPIC_BASES = ("/v1", "/anthropic/v1", "/anthropic", "")
 GEMINI_BASES = tuple(
-    base + project
+    f"{prefix}/{version}{project}"
     for prefix in ("", "/gemini")
-    for version in GEMINI_VERSIONS
-    for base in (f"{prefix}/{version}", f"{prefix}/{version}/{version}")
+    for version in VERSIONS
     for project in ("", "/projects/{project}/locations/{location}")
 )
-"""With and without our prefix; a version said twice; and as Vertex AI has it, under a project's path."""
+"""With and without our prefix, and as Vertex AI has it, under a project's path. What base URLs double is put right
+before (paths.py)."""
 
 VERBS = ("generateContent", "streamGenerateContent")
 EMPTY = Inbound(b"")
@@ -46,10 +46,15 @@ class BodyRoute:
 
 
 class GeminiRoute:
-    """POST …/models/{model}:generateContent and :streamGenerateContent."""
+    """POST …/models/{model}:generateContent and :streamGenerateContent.
 
-    def __init__(self, door: Door) -> None:
+    Args:
+        collection: what stands before the model's name as a part of it, `tunedModels/`; empty for plain models.
+    """
+
+    def __init__(self, door: Door, collection: str = "") -> None:
         self._door = door
+        self._collection = collection
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One ASGI call. Without `alt=sse` a stream is a JSON array."""
@@ -59,12 +64,12 @@ class GeminiRoute:
             await respond(send, GEMINI, ClientError(words, kind="not_found"))
             return
         framing = "sse" if b"alt=sse" in scope.get("query_string", b"") else "array"
-        inbound = Inbound(b"", model, verb == "streamGenerateContent", framing)
+        inbound = Inbound(b"", self._collection + model, verb == "streamGenerateContent", framing)
         await self._door.chat(GEMINI, scope, receive, send, inbound)
 
 
 def routes(door: Door) -> Iterable[Route]:
-    """All chat routes, the busiest first. A version said twice is forgiven: some base URLs carry one already."""
+    """All chat routes, the busiest first."""
     chat, responses = BodyRoute(door, OPENAI_CHAT), BodyRoute(door, OPENAI_RESPONSES)
     for path in OPENAI_BASES:
         yield Route(f"{path}/chat/completions", chat, methods=["POST"])
@@ -73,9 +78,11 @@ def routes(door: Door) -> Iterable[Route]:
     for path in ANTHROPIC_BASES:
         yield Route(f"{path}/messages", messages, methods=["POST"])
     gemini, interactions = GeminiRoute(door), BodyRoute(door, GEMINI_INTERACTIONS)
+    tuned = GeminiRoute(door, "tunedModels/")
     for path in GEMINI_BASES:
         yield Route(f"{path}/models/{{target:path}}", gemini, methods=["POST"])
         yield Route(f"{path}/publishers/{{publisher}}/models/{{target:path}}", gemini, methods=["POST"])
+        yield Route(f"{path}/tunedModels/{{target}}", tuned, methods=["POST"])
         yield Route(f"{path}/interactions", interactions, methods=["POST"])
 
 

@@ -9,6 +9,14 @@ from starlette.responses import JSONResponse
 from app.engine import Engine
 from app.observe import Metrics
 from app.web.admin import Admin
+from app.web.paths import PREFIXES, VERSIONS
+
+BASES = tuple(
+    f"{prefix}{version}" or "/"
+    for prefix in ("", *(f"/{name}" for name in PREFIXES))
+    for version in ("", *(f"/{name}" for name in VERSIONS))
+)
+"""What clients set as their base URL: some ask for it before all else (Claude Code asks HEAD)."""
 
 
 def router(engine: Engine, metrics: Metrics, admin: Admin) -> APIRouter:
@@ -32,14 +40,13 @@ def router(engine: Engine, metrics: Metrics, admin: Admin) -> APIRouter:
         metrics.open.set(engine.inflight.open)
         return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
-    @api.head("/")
-    @api.head("/v1")
-    @api.head("/v1beta")
-    @api.head("/openai")
-    @api.head("/openai/v1")
-    @api.head("/gemini")
-    @api.head("/anthropic")
-    async def probed() -> Response:  # pyright: ignore[reportUnusedFunction] (FastAPI calls it)
+    @api.get("/")
+    async def greeted() -> JSONResponse:  # pyright: ignore[reportUnusedFunction] (FastAPI calls it)
+        return JSONResponse({"name": "Foldline", "alive": True})
+
+    async def probed() -> Response:
         return Response()
 
+    for base in BASES:
+        api.add_api_route(base, probed, methods=["HEAD"])
     return api

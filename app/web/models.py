@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -20,30 +18,33 @@ from app.errors import ClientError, ProxyError, UpstreamError
 from app.upstreams.catalogue import Catalogue
 from app.upstreams.model_cards import Model
 from app.upstreams.upstream import Credential, Kind, Upstream
+from app.web.model_lists import Dialect, card, listed, publishers
+from app.web.paths import VERSIONS
 from app.web.tenant import Gate, credential_of
+from app.wires.anthropic import ANTHROPIC
 from app.wires.gemini import GEMINI
 from app.wires.openai_chat import OPENAI_CHAT
+from app.wires.wire import Wire
 
-Dialect = Literal["openai", "gemini", "anthropic"]
 PATHS: Mapping[str, Dialect | None] = {
     "/v1/models": None,
-    "/v1/v1/models": None,
     "/models": "openai",
     "/openai/models": "openai",
     "/openai/v1/models": "openai",
-    "/v1beta/models": "gemini",
-    "/v1beta/v1beta/models": "gemini",
-    "/v1alpha/models": "gemini",
-    "/v1beta1/models": "gemini",
-    "/gemini/v1/models": "gemini",
-    "/gemini/v1beta/models": "gemini",
-    "/gemini/v1beta/v1beta/models": "gemini",
-    "/gemini/v1alpha/models": "gemini",
-    "/gemini/v1beta1/models": "gemini",
+    **{f"/{version}/models": "gemini" for version in VERSIONS if version != "v1"},
+    **{f"/gemini/{version}/models": "gemini" for version in VERSIONS},
+    "/anthropic/models": "anthropic",
     "/anthropic/v1/models": "anthropic",
-    "/anthropic/v1/v1/models": "anthropic",
 }
 """Where models are asked for, and the dialect that the path itself says; None: the headers tell."""
+
+VERTEX = tuple(
+    f"{prefix}/{version}{project}/publishers/{{publisher}}/models"
+    for prefix in ("", "/gemini")
+    for version in VERSIONS
+    for project in ("", "/projects/{project}/locations/{location}")
+)
+"""Where clients set up for Vertex AI ask."""
 
 KEYS: tuple[tuple[str, Kind], ...] = (
     ("sk-ant-", "anthropic"),
@@ -52,6 +53,8 @@ KEYS: tuple[tuple[str, Kind], ...] = (
     ("sk-", "openai"),
 )
 """How the providers' keys begin, for clients that bring one provider's key in another's dialect."""
+
+WIRES: Mapping[Dialect, Wire] = {"openai": OPENAI_CHAT, "gemini": GEMINI, "anthropic": ANTHROPIC}
 
 
 class Models:
@@ -116,16 +119,19 @@ class Models:
             tenant = self._gate.tenant(credential)
             passed_on = Credential() if self._gate.closed else credential
             if id_:
-                return JSONResponse(CARDS[dialect](id_, await self.one(id_, passed_on, tenant)))
-            found = await self.all(dialect, passed_on, tenant)
-            return JSONResponse(LISTS[dialect]([CARDS[dialect](name, model) for name, model in found.items()]))
+                answer = card(dialect, id_, await self.one(id_, passed_on, tenant))
+            else:
+                answer = listed(dialect, await self.all(dialect, passed_on, tenant), request.query_params)
+            publisher = request.path_params.get("publisher")
+            return JSONResponse(publishers(answer, publisher) if publisher else answer)
         except ProxyError as error:
             return _refused(dialect, error)
 
 
 def routes(models: Models) -> Iterable[Route]:
     """The routes. An id may hold slashes, and comes decoded (`a%2Fb` is `a/b`)."""
-    for path, dialect in PATHS.items():
+    paths: dict[str, Dialect | None] = {**PATHS, **dict.fromkeys(VERTEX, "gemini")}
+    for path, dialect in paths.items():
         respond = functools.partial(models.respond, dialect)
         yield Route(path, respond, methods=["GET"])
         yield Route(path + "/{id:path}", respond, methods=["GET"])
@@ -139,66 +145,5 @@ def _asking(request: Request) -> Dialect:
 
 
 def _refused(dialect: Dialect, error: ProxyError) -> Response:
-    if dialect == "anthropic":
-        kinds = {401: "authentication_error", 403: "permission_error", 404: "not_found_error"}
-        said = {"type": kinds.get(error.status, "api_error"), "message": error.message}
-        return JSONResponse({"type": "error", "error": said}, status_code=error.status)
-    problem = (GEMINI if dialect == "gemini" else OPENAI_CHAT).problem(error)
+    problem = WIRES[dialect].problem(error)
     return Response(problem.body, problem.status, dict(problem.headers), media_type=problem.content_type)
-
-
-def _openai_card(name: str, model: Model) -> dict[str, Any]:
-    """OpenAI's; a provider of that format is quoted, with what it adds (context sizes, prices)."""
-    own: Mapping[str, Any] = model.card if model.kind == "openai" else {}
-    sizes = {"context_length": model.window} if model.window else {}
-    return {
-        **sizes,
-        **own,
-        "id": name,
-        "object": "model",
-        "created": model.created,
-        "owned_by": model.owner or "unknown",
-    }
-
-
-def _gemini_card(name: str, model: Model) -> dict[str, Any]:
-    """Gemini's; Gemini itself is quoted."""
-    if model.kind == "gemini":
-        return {**model.card, "name": f"models/{name}"}
-    limits = {"inputTokenLimit": model.window, "outputTokenLimit": model.output}
-    return {
-        "name": f"models/{name}",
-        "version": "001",
-        "displayName": model.name or name,
-        "supportedGenerationMethods": ["generateContent"],
-        **{field: limit for field, limit in limits.items() if limit},
-    }
-
-
-def _anthropic_card(name: str, model: Model) -> dict[str, Any]:
-    """Anthropic's; Anthropic itself is quoted."""
-    own: Mapping[str, Any] = model.card if model.kind == "anthropic" else {}
-    return {
-        "display_name": model.name or name,
-        "created_at": datetime.fromtimestamp(model.created, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        **own,
-        "type": "model",
-        "id": name,
-    }
-
-
-def _anthropic_list(cards: list[dict[str, Any]]) -> dict[str, Any]:
-    first, last = (cards[0]["id"], cards[-1]["id"]) if cards else (None, None)
-    return {"data": cards, "has_more": False, "first_id": first, "last_id": last}
-
-
-CARDS: Mapping[Dialect, Callable[[str, Model], dict[str, Any]]] = {
-    "openai": _openai_card,
-    "gemini": _gemini_card,
-    "anthropic": _anthropic_card,
-}
-LISTS: Mapping[Dialect, Callable[[list[dict[str, Any]]], dict[str, Any]]] = {
-    "openai": lambda cards: {"object": "list", "data": cards},
-    "gemini": lambda cards: {"models": cards},
-    "anthropic": _anthropic_list,
-}

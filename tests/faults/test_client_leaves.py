@@ -48,6 +48,26 @@ async def test_a_client_that_leaves_before_the_first_byte_cancels_the_provider(
     assert await open_turns(patient.url) == 0
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        pytest.param("/v1beta/models/gemini-x:countTokens", gemini_body(), id="gemini"),
+        pytest.param("/v1/messages/count_tokens", openai_body(model="gemini-x"), id="anthropic"),
+    ],
+)
+async def test_a_client_that_leaves_while_its_tokens_are_counted_cancels_the_provider(
+    patient: Pair, path: str, body: bytes
+) -> None:
+    patient.provider.script = says_nothing
+    async with await Client.to(patient.url) as client:
+        await client.post(path, body)
+        peer = await patient.provider.next_request()
+        left = time.monotonic()
+        client.leave()
+        assert await closed_after(peer, left) < SOON
+    assert (await ask(patient.url, "/v1/nothing", b"{}")).status == 404
+
+
 async def test_a_client_that_leaves_in_mid_stream_cancels_the_provider(patient: Pair) -> None:
     async def talks_on(peer: Peer) -> None:
         await peer.stream()

@@ -52,6 +52,7 @@ def test_with_more_than_one_upstream_models_go_by_their_names_after_the_own_rout
         ("gemini-*", "gemini"),
         ("models/*", "gemini"),
         ("gemma-*", "gemini"),
+        ("tunedModels/*", "gemini"),
         ("claude-*", "anthropic"),
         ("*", "openai"),
     ]

@@ -107,3 +107,13 @@ async def test_anthropic_counts_a_chat_that_came_in_another_format(sim: Running)
         await transport.aclose()
     assert tokens is not None
     assert 150 < tokens < 500
+
+
+async def test_betas_sent_in_several_lines_all_reach_the_provider(sim: Running) -> None:
+    body = {"model": CLAUDE, "max_tokens": 2000, "messages": [{"role": "user", "content": "hello"}]}
+    betas = [("anthropic-beta", "one-2026-01-01,two-2026-01-01"), ("anthropic-beta", "three-2026-01-01")]
+    headers = [("x-api-key", "k"), ("anthropic-version", "2023-06-01"), *betas]
+    async with running_foldline(settings_beside(sim)) as url, httpx2.AsyncClient(base_url=url) as http:
+        assert (await http.post("/v1/messages", json=body, headers=headers)).status_code == 200
+    said = sim.journal.last.headers["anthropic-beta"]
+    assert [beta.strip() for beta in said.split(",")] == ["one-2026-01-01", "two-2026-01-01", "three-2026-01-01"]

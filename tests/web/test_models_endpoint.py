@@ -7,6 +7,7 @@ import asyncio
 import httpx2
 import openai
 import pytest
+from anthropic import AsyncAnthropic
 from google import genai
 
 from app.settings import Route, UpstreamTable
@@ -45,7 +46,7 @@ async def test_google_s_sdk_lists_the_models_of_every_provider(foldline: StartFo
 
     assert {"models/gpt-4.1", f"models/{GEMINI}"} <= listed.keys()
     assert listed[f"models/{GEMINI}"].input_token_limit == 1_048_576
-    assert listed["models/gpt-4.1"].supported_actions == ["generateContent"]
+    assert listed["models/gpt-4.1"].supported_actions == ["generateContent", "countTokens"]
 
 
 @pytest.mark.parametrize(
@@ -88,6 +89,45 @@ async def test_an_id_with_a_slash_is_decoded(chat: openai.AsyncOpenAI, sim: Runn
     """The SDK writes the slash as %2F."""
     assert (await chat.models.retrieve("meta/llama-9")).id == "meta/llama-9"
     assert _asked(sim)[-1] == "/v1/models/meta/llama-9"
+
+
+async def test_anthropic_s_sdk_reads_pages_forwards_and_backwards(foldline: StartFoldline, key: str) -> None:
+    headers = {"authorization": f"Bearer {key}", "anthropic-version": "2026-10-21"}
+    async with foldline(**OPERATORS) as proxy, _bare(proxy, **headers) as client:
+        everything = [model["id"] for model in (await client.get("/v1/models")).json()["data"]]
+        async with AsyncAnthropic(base_url=proxy.url, api_key=key, max_retries=0) as sdk:
+            paged = [model.id async for model in sdk.models.list(limit=2)]
+        second = (await client.get("/v1/models", params={"limit": 2, "after_id": everything[1]})).json()
+        first = (await client.get("/v1/models", params={"limit": 2, "before_id": second["first_id"]})).json()
+
+    assert paged == everything
+    assert ([model["id"] for model in second["data"]], second["has_more"]) == (everything[2:4], True)
+    assert ([model["id"] for model in first["data"]], first["has_more"]) == (everything[:2], False)
+
+
+async def test_google_s_sdk_reads_pages_to_the_end(foldline: StartFoldline, key: str) -> None:
+    async with foldline(**OPERATORS) as proxy, _bare(proxy, **{"x-goog-api-key": key}) as client:
+        everything = (await client.get("/v1beta/models")).json()
+        one = (await client.get("/v1beta/models", params={"page_size": 1})).json()
+        google: Google = genai.Client(api_key=key, http_options={"base_url": proxy.url})
+        paged = await asyncio.to_thread(lambda: [model.name for model in google.models.list(config={"page_size": 3})])
+        google.close()
+
+    assert "nextPageToken" not in everything
+    assert paged == [model["name"] for model in everything["models"]]
+    assert (len(one["models"]), "nextPageToken" in one) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("path", "field"), [("/anthropic/v1/models?limit=none", "limit"), ("/v1beta/models?pageSize=0", "pageSize")]
+)
+async def test_a_page_of_no_size_is_refused_in_the_asker_s_words(proxy: Proxy, key: str, path: str, field: str) -> None:
+    async with _bare(proxy, authorization=f"Bearer {key}") as client:
+        refused = await client.get(path)
+
+    assert refused.status_code == 400
+    assert refused.json()["error"].get("type", "INVALID_ARGUMENT") in ("invalid_request_error", "INVALID_ARGUMENT")
+    assert field in refused.json()["error"]["message"]
 
 
 OPENAI, GOOGLE, ANTHROPIC = ["data", "object"], ["models"], ["data", "first_id", "has_more", "last_id"]
