@@ -19,7 +19,7 @@ from app.context.flaws import flaw
 from app.context.instructions import closing, language_of, orders
 from app.context.transcript import block, level, said_of, shortened, transcript
 
-__all__ = ["Wish", "ask", "flaw"]
+__all__ = ["Wish", "ask", "flaw", "sampling_of"]
 
 TEMPERATURE = 0.2
 LEAST = 64
@@ -122,7 +122,7 @@ def ask(wish: Wish, model: str, *, family: Family, window: int, missing: Sequenc
     )
     end = closing(language)
     whole = window if window > 0 else window_of(model).context
-    sampling = _sampling(model, limit, whole)
+    sampling = sampling_of(model, limit, whole)
     taken = size.of_text(system + end, family) + 2 * size.PER_MESSAGE + (sampling.max_tokens or 0)
     room = max(int(whole * CERTAIN) - taken, LEAST)
     beside = _within(beside, room // OTHER_SHARE, family)
@@ -169,8 +169,12 @@ def _within(beside: dict[str, str], room: int, family: Family) -> dict[str, str]
     }
 
 
-def _sampling(model: str, limit: int, window: int) -> Sampling:
-    """How to generate: cool, with as little thinking as the model allows, and with room for a whole answer."""
+def sampling_of(model: str, limit: int, window: int) -> Sampling:
+    """How to generate: cool, with as little thinking as the model allows, and with room for a whole answer.
+
+    Args:
+        limit: tokens that the summary may take. window: tokens that the model takes, question and answer.
+    """
     name = model.lower()
     manner = next((manner for pattern, manner in _MANNERS if pattern.search(name)), _OTHER)
     most = min(limit * 2 + manner.spare, window_of(model).output, max(window // 2, LEAST))

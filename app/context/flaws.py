@@ -21,15 +21,23 @@ SPARE = 256
 ERROR_LINES = 3
 """An error message has at most this many lines; a summary that speaks of an error has more."""
 
+_CUT = "It was cut off at the limit of its length."
+_EMPTY = "It is empty."
+_MARKED = "It repeats the marks of the transcript."
+_ECHO = "It repeats the instructions."
+_TOO_LONG = ("It is not shorter", "It takes ")
+
 _UNFINISHED: Mapping[FinishReason, str] = {
-    "length": "It was cut off at the limit of its length.",
+    "length": _CUT,
     "content_filter": "The provider's filter blocked it.",
     "tool_calls": "The model called a tool instead.",
     "paused": "The model paused before it was done.",
     "malformed_call": "The model tried to call a tool, and failed.",
 }
 
-_MARK = re.compile(r"^\s*<said\b|</said\b", re.IGNORECASE | re.MULTILINE)
+MARK = re.compile(r"^\s*<said\b|</said\b|^\s*\[(?:user|assistant|tool)\] ", re.IGNORECASE | re.MULTILINE)
+"""A mark of the transcript in an answer, also of the one in plain words."""
+
 _HTML = re.compile(r"<(?:!doctype|html|head|body|\?xml)\b", re.IGNORECASE)
 _THINKING = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
 _ERROR_FIELDS = frozenset(("error", "errors", "detail", "exception", "code"))
@@ -79,15 +87,20 @@ def flaw(text: str, finish: str, *, original: int, tokens: int, limit: int) -> s
         return _UNFINISHED.get(cast(FinishReason, finish), "The answer never came to its end.")
     bare = text.strip()
     if not any(map(str.isalnum, bare)):
-        return "It is empty."
+        return _EMPTY
     return _wrong_kind(bare) or _wrong_size(original, tokens, limit)
 
 
+def misread(flaw: str) -> bool:
+    """Whether a flaw shows a model that did not see what was asked of it, and not one that could not or would not."""
+    return flaw in (_CUT, _EMPTY, _MARKED, _ECHO) or flaw.startswith(_TOO_LONG)
+
+
 def _wrong_kind(text: str) -> str:
-    if _MARK.search(text):
-        return "It repeats the marks of the transcript."
+    if MARK.search(text):
+        return _MARKED
     if echoed(text):
-        return "It repeats the instructions."
+        return _ECHO
     if _THINKING.match(text):
         return "It holds the model's thinking: choose a summary model whose server keeps thinking apart."
     if _HTML.match(text):

@@ -10,23 +10,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-import msgspec
 from msgspec.structs import replace
 
 from app.chat import size
 from app.chat.family import family_of
-from app.chat.reply import Reply
-from app.context.asking import ask, flaw
 from app.context.critical import Critical, critical
 from app.context.errand import Errand, errand
+from app.context.flaws import misread
 from app.context.folds import Check, Fold, fold_address
 from app.context.known import Checkpoint
 from app.context.pinned import drifted
@@ -34,7 +30,7 @@ from app.context.plan import Need
 from app.context.retention import LIGHT, Fact, carried, verdict
 from app.engine.planning import Planned, asked_for
 from app.engine.routing import Candidate
-from app.engine.sending import Sender
+from app.engine.summariser import Question, Said, off_loop, said
 from app.errors import ProxyError
 from app.observe import SummaryDetails
 from app.state.keys import Session
@@ -51,8 +47,12 @@ LEASE = 8.0
 WAIT = 45.0
 """Seconds that a turn waits for a summary that another worker makes; then it goes on without."""
 
-LONGEST = 60.0
-"""Seconds that a summariser may take for one answer."""
+PATIENCE = 60.0
+"""Seconds that a turn waits for a summary in all. Then it goes on without; the summary is made all the same, behind it,
+and what a slow machine makes in minutes is there for a later turn."""
+
+SLOW = 300.0
+"""Seconds after a turn that waited in vain in which no other turn of that conversation waits."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 30.0, 3600.0
 """Seconds that a failing summariser is left alone in a session; doubled with every failure."""
@@ -70,16 +70,13 @@ MOST_CRITICAL = 240
 
 MOST_REMEMBERED = 4096
 
-LONG = 2_000
-"""Tokens of a chat from which on work on it takes many milliseconds: finding its facts above all."""
-
 PAUSE = "fold"
+
+LATE = "late"
+"""What a conversation's marks in the store are called: no summary is made, and none is waited for."""
 
 SUMMARY = "summary"
 """What a task that makes one is called."""
-
-THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
-"""Local models write their reasoning in front of the answer itself."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -90,21 +87,7 @@ NOTHING: Found = {}
 async def apart(made: Planned, work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
     """What pure work on a chat gives. A long chat's is done beside the event loop, so that no other stream waits."""
     size = made.known.scale.received if made.known.scale else 0
-    return await _off_loop(size, work, *args, **named)
-
-
-async def _off_loop(tokens: int, work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
-    return await asyncio.to_thread(work, *args, **named) if tokens > LONG else work(*args, **named)
-
-
-class _Answer(msgspec.Struct, frozen=True):
-    """What a summariser said. `flaw` says why that is no summary."""
-
-    text: str
-    served: str
-    flaw: str
-    input: int = 0
-    output: int = 0
+    return await off_loop(size, work, *args, **named)
 
 
 class Summaries:
@@ -118,11 +101,16 @@ class Summaries:
         self._spared: OrderedDict[str, int] = OrderedDict()
 
     async def filled(self, session: Session, made: Planned, need: Need, credential: Credential) -> Found:
-        """What is known after the need was filled, by address; nothing if it could not be. Never raises.
+        """What is known after the need was filled, by address; nothing if it could not be in time. Never raises.
 
         A client that hangs up does not stop it: others may be waiting, and it is paid for.
         """
-        return await asyncio.shield(self.start(session, made, need, credential))
+        task = self.start(session, made, need, credential)
+        _, late = await self._engine.store.look(session, fold_address(need.address), LATE)
+        done, _ = await asyncio.wait({task}, timeout=0 if late else PATIENCE)
+        if not done and not late:
+            await self._engine.store.pause(session, LATE, SLOW)
+        return task.result() if done else NOTHING
 
     def start(self, session: Session, made: Planned, need: Need, credential: Credential) -> asyncio.Task[Found]:
         """Begin to fill a need, or join those who wait for it already."""
@@ -147,6 +135,7 @@ class Summaries:
         try:
             async with store.lease(session, "fold", secrets.token_hex(8), LEASE, WAIT) as held:
                 if not held:
+                    await store.pause(session, LATE, SLOW)
                     return NOTHING
                 found = await self._stored(session, made)
                 now = await apart(made, made.again, replace(made.known, checkpoints=found))
@@ -175,7 +164,7 @@ class Summaries:
         candidate = self._summariser(made)
         if candidate.upstream.name != made.candidates[0].upstream.name:
             credential = Credential()  # the client's own key is for the provider of its chat, and nobody else
-        maker = _Maker(self, candidate, task, wanted, credential, made.policy.min_retention)
+        maker = _Maker(self._engine, self, candidate, task, wanted, credential, made.policy.min_retention)
         reason = ""
         try:
             await maker.run()
@@ -207,33 +196,6 @@ class Summaries:
         if len(self._failures) > MOST_REMEMBERED:
             self._failures.popitem(last=False)
         await self._engine.store.pause(session, PAUSE, min(FIRST_PAUSE * 2**count, LONGEST_PAUSE))
-
-    async def said(
-        self, candidate: Candidate, task: Errand, credential: Credential, missing: tuple[str, ...], draft: str
-    ) -> _Answer:
-        """One answer of the summariser. Raises ProxyError or TimeoutError if there is none."""
-        engine, upstream = self._engine, candidate.upstream
-        family = family_of(candidate.model)
-        window = engine.counting.limits.of(upstream, candidate.model).context
-        write = partial(ask, family=family, window=window, missing=missing, draft=draft)
-        chat = await _off_loop(task.tokens, write, task.wish, candidate.model)
-        reply = Reply()
-        async with asyncio.timeout(LONGEST):
-            sent = await Sender(engine, "", [], credential, retries=1).send(chat, [candidate], {}, strict=False)
-            try:
-                streamed = sent.answer.headers.get("content-type", "").startswith("text/event-stream")
-                reader = upstream.wire.reader(sent.chat, streamed, engine.new_id)
-                for event in [*reader.feed(await sent.answer.read()), *reader.close()]:
-                    reply.add(event)
-            finally:
-                sent.answer.close()
-        if reply.failed is not None:
-            raise reply.failed.error
-        text = THOUGHTS.sub("", reply.text).strip()
-        finish = reply.finished.reason if reply.finished else ""
-        wrong = flaw(text, finish, original=task.tokens, tokens=size.of_text(text, family), limit=task.wish.limit)
-        usage = reply.usage
-        return _Answer(text, reply.model, wrong, usage.input if usage else 0, usage.output if usage else 0)
 
     def spares(self, model: str) -> bool:
         """Whether a second question is spared, where all that is missing is easily carried word for word. What a model
@@ -271,6 +233,7 @@ class _Maker:
 
     def __init__(
         self,
+        engine: Engine,
         summaries: Summaries,
         candidate: Candidate,
         task: Errand,
@@ -278,6 +241,8 @@ class _Maker:
         credential: Credential,
         least: float,
     ) -> None:
+        self._engine = engine
+        self._plain = False
         self._summaries = summaries
         self._candidate = candidate
         self._task = task
@@ -292,7 +257,10 @@ class _Maker:
 
     async def run(self) -> None:
         """Sets `fold` (which may be a refusal), or `reason`. Raises ProxyError or TimeoutError if nobody answers."""
-        answer = await self._ask((), "")
+        answer = await self._ask(Question())
+        if misread(answer.flaw):
+            self._plain = True
+            answer = await self._ask(Question(plain=True))
         if answer.flaw:
             self.reason = answer.flaw
             return
@@ -312,7 +280,7 @@ class _Maker:
             self._summaries.note_second(model, helped=False, asked=False)
             return text
         try:
-            second = await self._ask(tuple(each.value for each in missing), text)
+            second = await self._ask(Question(tuple(each.value for each in missing), text, self._plain))
         except (ProxyError, TimeoutError):
             return text
         after = score if second.flaw else verdict(self._judged, self._task.words(second.text), self._task.facts).score
@@ -350,9 +318,9 @@ class _Maker:
             return Fold(task.upto, check=self._check, refused=why)
         return replace(task.fold(text, facts), check=self._check)
 
-    async def _ask(self, missing: tuple[str, ...], draft: str) -> _Answer:
+    async def _ask(self, question: Question) -> Said:
         self._check = replace(self._check, asked=self._check.asked + 1)
-        answer = await self._summaries.said(self._candidate, self._task, self._credential, missing, draft)
+        answer = await said(self._engine, self._candidate, self._task, self._credential, question)
         self._input += answer.input
         self._output += answer.output
         self._check = replace(self._check, served=answer.served, drifted=drifted(self._candidate.model, answer.served))

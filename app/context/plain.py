@@ -1,0 +1,47 @@
+"""The summariser's question in few words, for a model that did not see what the full one asks of it.
+
+A small model of one's own may take rules and marks for a text to go on with. So here the conversation comes first, as
+plain lines, and the question last, as a list that only has to be gone on with. It is the weaker question: it does not
+say what a promise or an open question is, and keeps data apart from orders by one sentence alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.chat import size
+from app.chat.family import Family
+from app.chat.model import Chat, Message, Text
+from app.chat.windows import window_of
+from app.context.asking import CERTAIN, LEAST, MISSING_CHARACTERS, Wish, sampling_of
+from app.context.critical import Said
+from app.context.instructions import few_closing, few_orders, language_of
+from app.context.transcript import fitted, said_of, shut
+
+MOST_NAMED = 12
+"""Missing values that are named: a long list would be gone on with in place of the notes."""
+
+
+def ask_plainly(wish: Wish, model: str, *, family: Family, window: int, missing: Sequence[str] = ()) -> Chat:
+    """The question as a chat that any upstream can be sent; see asking.ask for the arguments. Never fails."""
+    said = (*(Said("assistant", text) for text in wish.rolled), *said_of(wish.messages))
+    language = language_of(said, wish.before)
+    named = [" ".join(value.split())[:MISSING_CHARACTERS] for value in missing[:MOST_NAMED]]
+    system, end = few_orders(language), few_closing(language, list(filter(None, named)))
+    whole = window if window > 0 else window_of(model).context
+    sampling = sampling_of(model, max(wish.limit, LEAST), whole)
+    taken = size.of_text(system + end, family) + 2 * size.PER_MESSAGE + (sampling.max_tokens or 0)
+    lines, _ = fitted(
+        [f"[{one.role}] {shut(one.text)}" for one in said],
+        [one.role == "tool" for one in said],
+        max(int(whole * CERTAIN) - taken, LEAST),
+        family,
+    )
+    return Chat(
+        model,
+        (Message("user", (Text("\n\n".join((*lines, end))),)),),
+        system=(Message("system", (Text(system),)),),
+        sampling=sampling,
+        store=False,
+        plain=True,
+    )
