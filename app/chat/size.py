@@ -27,6 +27,7 @@ __all__ = [
     "of_chat",
     "of_message",
     "of_part",
+    "of_script",
     "of_text",
     "of_tools",
     "rough",
@@ -90,7 +91,12 @@ def rough(body: bytes) -> int:
 
 def of_text(text: str, family: Family) -> int:
     """Tokens of words, code, JSON or logs. 0 for an empty text, else at least 1."""
-    return _weighed(script_of(text), family) if text else 0
+    return of_script(script_of(text), family) if text else 0
+
+
+def of_script(script: Script, family: Family) -> int:
+    """Tokens of a text that is made of this (`script.together` adds up the pieces of one)."""
+    return math.ceil(sum(map(mul, script, _WEIGHTS[family])))
 
 
 def of_part(part: Part, family: Family, model: str = "") -> int:
@@ -110,7 +116,7 @@ def of_part(part: Part, family: Family, model: str = "") -> int:
             return of_media(part, family, model)
         case Opaque():
             script = script_of(_json(part.native.body))
-            return _weighed(script._replace(encoded=min(script.encoded, OPAQUE_ENCODED)), family)
+            return of_script(script._replace(encoded=min(script.encoded, OPAQUE_ENCODED)), family)
 
 
 def of_message(message: Message, family: Family, model: str = "") -> int:
@@ -146,10 +152,6 @@ def known_plus_tail(
         model: see `of_part`.
     """
     return reported_input + reported_output + sum(of_message(message, family, model) for message in tail)
-
-
-def _weighed(script: Script, family: Family) -> int:
-    return math.ceil(sum(map(mul, script, _WEIGHTS[family])))
 
 
 def _of_tool(tool: Tool, family: Family) -> int:

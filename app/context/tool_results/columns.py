@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from decimal import Decimal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
 from math import isfinite, sqrt
+from operator import mul
 from typing import NamedTuple
 
-from app.context.tool_results.shapes import Column
+import msgspec
+
+from app.context.tool_results.shapes import SEP, Column
 
 DISTINCT = 400
 """Values of one field that are counted; a field with more has no counts."""
+
+REPEATED = 3
+"""Rows a value, on average, below which a field has no counts: its values hardly repeat."""
+
+FEW = 8
+"""Rows a value, on average, above which a rare value sticks out."""
 
 RARE = 0.02
 """Share of the rows below which a value of a field with few values sticks out."""
@@ -29,13 +38,22 @@ FAR = 3.5
 EXTREMES = 4
 """Lowest and highest numbers of a field that are kept."""
 
+SAMPLE = 128
+"""Numbers of a block by which it is seen how high the highest must be."""
+
+LONG = 200
+"""Bytes of a value above which it may be an outlier by its length, and its field has no counts."""
+
 EXACT_DIGITS = 15
 """Numbers of more characters are compared as decimals: a float would confuse neighbours."""
 
 _DATE = re.compile(rb'"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d[^"]{0,24})?"')
-_FRACTION = re.compile(rb"[.eE]")
-_EMPTY = frozenset((b"null", b'""', b"[]", b"{}"))
-_LONGEST_EMPTY = 4
+_FLOATS = msgspec.json.Decoder(list[float])
+_NUMERALS = b"0123456789+-.eE" + SEP
+_FRACTION = (b".", b"e", b"E")
+_EMPTY = {"string": SEP + b'""', "array": SEP + b"[]", "object": SEP + b"{}", "null": SEP + b"null"}
+"""How an empty value of each kind begins; nothing else of the kind begins so."""
+
 _KIND = dict(zip(b'"{[tfn', ("string", "object", "array", "boolean", "boolean", "null"), strict=True))
 
 
@@ -50,14 +68,16 @@ class Extreme(NamedTuple):
 class FieldStats:
     """What is gathered of one field, block by block.
 
-    Attributes: `filled` counts rows with a value that is not empty, `size` is bytes, `largest` the longest value's,
-    `only` is the first value, `absent` names rows without the field.
+    Attributes: `filled` counts rows with a value that is not empty, `size` is bytes, `only` is the first value,
+    `absent` names rows without the field.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, total: int) -> None:
         self.name = name
-        self.present = self.filled = self.size = self.largest = 0
-        self.counts: Counter[bytes] | None = Counter()
+        self._total = total
+        self._most = min(DISTINCT, max(total // REPEATED, 1))
+        self.present = self.filled = self.size = 0
+        self.counts: dict[bytes, int] | None = {}
         self.kinds: Counter[str] = Counter()
         self.numbers = 0
         self.low: list[Extreme] = []
@@ -69,33 +89,36 @@ class FieldStats:
         self._same = True
         self._first: dict[bytes, int] = {}
         self._kind_rows: dict[str, list[int]] = {}
-        self._longest: tuple[int, int] = (0, -1)
+        self._longest: tuple[int, int] = (LONG, -1)
         self._sum = self._squares = 0.0
         self._all_dates = self._all_integers = True
+        self._strange: list[int] | None = None
 
     def add(self, column: Column, start: int, count: int) -> None:
         """Take in the field's values of one block, which has `count` rows from `start` on."""
-        values = column.values
-        lengths = list(map(len, values))
+        values, framed = column.values, column.framed
+        here = len(values)
         if self.only is None:
             self.only = values[0]
-        self._same = self._same and values.count(self.only) == len(values)
-        self.present += len(values)
-        if len(values) < count and len(self.absent) < MOST_OUTLIERS:
+        self.present += here
+        if here < count and len(self.absent) < MOST_OUTLIERS:
             self.absent += sorted({*range(start, start + count)}.difference(column.rows))[:MOST_OUTLIERS]
-        self.size += sum(lengths)
-        self.mark = hash((self.mark, column.rows[0], len(values), b"\x1f".join(values)))
-        self._lengths(column.rows, lengths)
+        self.size += len(framed) - here
+        self.mark = hash((self.mark, column.rows[0], here, framed))
+        distinct = self._count(column)
+        self._same = self._same and (
+            len(distinct) == 1 and self.only in distinct
+            if distinct
+            else values[-1] == self.only and values.count(self.only) == here
+        )
+        self._lengths(column, distinct or values)
         kinds = self._kinds(column)
-        if kinds == {"number"} or min(lengths) > _LONGEST_EMPTY:
-            self.filled += len(values)
-        else:
-            self.filled += len(values) - sum(map(values.count, _EMPTY))
-        self._count(column)
+        self.filled += here - sum(framed.count(_EMPTY[kind]) for kind in kinds if kind in _EMPTY)
         if "number" in kinds:
-            self._numbers(column, mixed=len(kinds) > 1)
+            self._numbers(column, distinct, mixed=len(kinds) > 1)
         if "string" in kinds and self._all_dates:
             self._dates(values)
+        self._strange = None
 
     @property
     def mean(self) -> float | None:
@@ -119,6 +142,11 @@ class FieldStats:
 
     def strangers(self, total: int) -> list[int]:
         """Rows that are unlike the others in kind: another type, a missing field, a number far off."""
+        if self._strange is None:
+            self._strange = self._strangers(total)
+        return self._strange
+
+    def _strangers(self, total: int) -> list[int]:
         rows: list[int] = []
         rare = max(total * RARE, 1)
         for kind, count in self.kinds.items():
@@ -133,14 +161,14 @@ class FieldStats:
     def _long(self) -> list[int]:
         """The row of a value that is far longer than the others."""
         longest, row = self._longest
-        return [row] if longest > 200 and longest > FAR * self.size / self.present else []
+        return [row] if row >= 0 and longest > FAR * self.size / self.present else []
 
     def _rare_values(self, total: int) -> list[int]:
         """The first row of each value that is rare where others are not.
 
         An id of its own in each row is no outlier, nor is any of a hundred values that are all about as frequent.
         """
-        if self.counts is None or not self.counts or len(self.counts) * 8 > total:
+        if self.counts is None or not self.counts or len(self.counts) * FEW > total:
             return []
         most = min(max(total * RARE, 1), total / len(self.counts) / SCARCE)
         scarce = [value for value, count in self.counts.items() if count <= most]
@@ -161,25 +189,29 @@ class FieldStats:
         ]
         return [row for _, row in sorted(far, key=lambda each: (-each[0], each[1]))]
 
-    def _lengths(self, rows: Sequence[int], lengths: list[int]) -> None:
-        longest = max(lengths)
+    def _lengths(self, column: Column, values: Iterable[bytes]) -> None:
+        longest = max(map(len, values))
         if longest > self._longest[0]:
-            self._longest = (longest, rows[lengths.index(longest)])
-        self.largest = self._longest[0]
+            at = next(at for at, value in enumerate(column.values) if len(value) == longest)
+            self._longest = (longest, column.rows[at])
 
     def _kinds(self, column: Column) -> set[str]:
-        values = column.values
-        kinds = {_KIND.get(sign, "number") for sign in {value[0] for value in values}}
-        if len(kinds) == 1:
-            (kind,) = kinds
-            self.kinds[kind] += len(values)
-            self._note(kind, column.rows)
-            return kinds
-        each = [_KIND.get(value[0], "number") for value in values]
-        for kind, count in Counter(each).items():
-            self.kinds[kind] += count
-            self._note(kind, [row for row, its in zip(column.rows, each, strict=True) if its == kind])
-        return kinds
+        """The kinds that this block's values are of, noted with the first rows of each."""
+        here, framed = len(column.values), column.framed
+        if not framed.translate(None, _NUMERALS):
+            found = {"number": here}
+        elif framed.count(SEP + b'"') == here:
+            found = {"string": here}
+        else:
+            each = [_KIND.get(value[0], "number") for value in column.values]
+            found = Counter(each)
+            for kind in found:
+                if len(found) > 1 and len(self._kind_rows.get(kind, ())) < MOST_OUTLIERS:
+                    self._note(kind, [row for row, its in zip(column.rows, each, strict=True) if its == kind])
+        self.kinds.update(found)
+        if len(found) == 1:
+            self._note(next(iter(found)), column.rows)
+        return set(found)
 
     def _note(self, kind: str, rows: Sequence[int]) -> None:
         """The first rows that have a value of this kind."""
@@ -187,51 +219,106 @@ class FieldStats:
         if len(noted) < MOST_OUTLIERS:
             noted += rows[: MOST_OUTLIERS - len(noted)]
 
-    def _count(self, column: Column) -> None:
-        if self.counts is None:
-            return
-        fresh = Counter(column.values)
-        for value in fresh:
-            if value not in self.counts:
-                if len(value) > 200 or len(self._first) >= DISTINCT:
-                    self.counts = None
-                    self._first = {}
-                    return
-                self._first[value] = column.rows[column.values.index(value)]
-                self.counts[value] = 0
-        self.counts.update(fresh)
+    def _count(self, column: Column) -> Mapping[bytes, int]:
+        """How often each value stands in this block; empty if the field has too many for that to tell anything."""
+        values, counts = column.values, self.counts
+        if counts is None or len(set(values[: 2 * self._most])) > self._most:
+            self.counts, self._first = None, {}
+            return {}
+        fresh = Counter(values)
+        new = [value for value in fresh if value not in counts] if counts else list(fresh)
+        if len(counts) + len(new) > self._most or (new and max(map(len, new)) > LONG):
+            self.counts, self._first = None, {}
+            return {}
+        if (len(counts) + len(new)) * FEW <= self._total:
+            at = 0
+            for value in new:  # each one comes first somewhere behind where the one before it did
+                at = values.index(value, at)
+                self._first[value] = column.rows[at]
+        if not counts:
+            self.counts = dict(fresh)
+        else:
+            for value, count in fresh.items():
+                counts[value] = counts.get(value, 0) + count
+        return fresh
 
-    def _numbers(self, column: Column, *, mixed: bool) -> None:
-        rows, texts = column.rows, column.values
+    def _numbers(self, column: Column, distinct: Mapping[bytes, int], *, mixed: bool) -> None:
+        if len(distinct) * REPEATED > len(column.values):
+            distinct = {}
+        texts: Sequence[bytes] = list(distinct) or column.values
+        together = column.framed
         if mixed:
-            chosen = [(row, text) for row, text in zip(rows, texts, strict=True) if text[0] not in _KIND]
-            rows, texts = [row for row, _ in chosen], [text for _, text in chosen]
-        floats = list(map(float, texts))
+            texts = [text for text in texts if text[0] not in _KIND]
+            together = SEP.join(texts)
+        floats = _floats(texts)
+        counts = [distinct[text] for text in texts] if distinct else None
+        self.numbers += sum(counts) if counts else len(texts)
+        self._all_integers = self._all_integers and not any(map(together.__contains__, _FRACTION))
+        weighed = list(map(mul, floats, counts)) if counts else floats
+        self._sum += sum(weighed)
+        self._squares += sum(map(mul, weighed, floats))
         exact = max(map(len, texts)) > EXACT_DIGITS
-        values: list[float | Decimal] = [Decimal(text.decode()) for text in texts] if exact else list(floats)
-        self.numbers += len(values)
-        self._all_integers = self._all_integers and not _FRACTION.search(b" ".join(texts))
-        self._sum += sum(floats)
-        self._squares += sum([value * value for value in floats])
-        ordered = sorted(values)
-        low = [values.index(value) for value in dict.fromkeys(ordered[:EXTREMES])]
-        high = [values.index(value) for value in dict.fromkeys(ordered[: -EXTREMES - 1 : -1])]
-        self.low = sorted([*self.low, *(Extreme(values[at], texts[at], rows[at]) for at in low)], key=_by_value)[
-            :EXTREMES
-        ]
-        more = [*self.high, *(Extreme(values[at], texts[at], rows[at]) for at in high)]
-        self.high = sorted(more, key=_by_value, reverse=True)[:EXTREMES]
+        values: list[float | Decimal] = list(map(_exactly, texts)) if exact else list(floats)
+        each = values
+        if counts:
+            each = [value for value, count in zip(values, counts, strict=True) for _ in range(min(count, EXTREMES))]
+        if some := self._ends(each):
+            known = (column, values, texts)
+            self.low = [*self.low, *_extremes(sorted(some)[:EXTREMES], *known)]
+            self.high = [*self.high, *_extremes(sorted(some, reverse=True)[:EXTREMES], *known)]
+            self.low = sorted(self.low, key=_by_value)[:EXTREMES]
+            self.high = sorted(self.high, key=_by_value, reverse=True)[:EXTREMES]
+
+    def _ends(self, values: list[float | Decimal]) -> list[float | Decimal]:
+        """Some of the values: all that may be among the lowest or the highest of the field."""
+        if len(self.low) == EXTREMES == len(self.high):
+            lowest, highest = self.low[-1].value, self.high[-1].value
+            return [value for value in values if value < lowest or value > highest]
+        sample = sorted(values[:: len(values) // SAMPLE + 1])
+        if len(sample) < 2 * EXTREMES:
+            return values
+        lowest, highest = sample[EXTREMES - 1], sample[-EXTREMES]
+        return [value for value in values if value <= lowest or value >= highest]
 
     def _dates(self, values: list[bytes]) -> None:
-        said = [value for value in values if value[:1] == b'"' and value != b'""']
-        if not said:
+        first = next((value for value in values if value[:1] == b'"' and value != b'""'), None)
+        if first is None:
             return
+        if not _DATE.fullmatch(first):
+            self._all_dates, self.dates = False, None
+            return
+        said = [value for value in values if value[:1] == b'"' and value != b'""']
         first, last = min(said), max(said)
         probe = (first, last, said[0], said[len(said) // 2], said[-1])
         if not all(map(_DATE.fullmatch, probe)):
             self._all_dates, self.dates = False, None
             return
         self.dates = (min(first, self.dates[0]), max(last, self.dates[1])) if self.dates else (first, last)
+
+
+def _floats(texts: Sequence[bytes]) -> list[float]:
+    """Numbers as floats; one beyond their range is infinite."""
+    try:
+        return _FLOATS.decode(b"[" + b",".join(texts) + b"]")
+    except msgspec.DecodeError:
+        return list(map(float, texts))
+
+
+def _exactly(text: bytes) -> float | Decimal:
+    """The number, to its last digit. One whose exponent no decimal takes is what a float makes of it: 0 or infinite."""
+    try:
+        return Decimal(text.decode())
+    except InvalidOperation:
+        return float(text)
+
+
+def _extremes(
+    chosen: Sequence[float | Decimal], column: Column, values: Sequence[float | Decimal], texts: Sequence[bytes]
+) -> Iterator[Extreme]:
+    """Each of the chosen values once, as it is spelled where it stands first."""
+    for value in dict.fromkeys(chosen):
+        text = texts[values.index(value)]
+        yield Extreme(value, text, column.rows[column.values.index(text)])
 
 
 def _by_value(each: Extreme) -> float | Decimal:

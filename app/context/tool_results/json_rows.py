@@ -6,19 +6,14 @@ What goes through a float loses digits (10**25, 0.10), so values are cut out of 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from app.context.tool_results.shapes import BLOCK, Block, Cells, Kind, by_column, quoted, spelled
+from app.context.tool_results.shapes import BLOCK, SEP, Block, Cells, Kind, quoted, spelled
+from app.context.tool_results.turning import FIELDS, Turning, apart
 
-Fields: TypeAlias = dict[str, msgspec.Raw]
-
-FIELDS = msgspec.json.Decoder(Fields)
 ITEMS = msgspec.json.Decoder(list[msgspec.Raw])
-
-_MANY = msgspec.json.Decoder(list[Fields])
 
 MOST_OF_IT = 0.6
 """Share of a JSON object's bytes that its largest array must have to be the object's rows."""
@@ -29,7 +24,10 @@ DEEPEST = 4
 UNREADABLE = (msgspec.DecodeError, RecursionError)
 """What reading JSON raises. (msgspec reads strictly: what it takes, every other reader takes.)"""
 
-_STRING_OR_NAN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|\bNaN\b|-?\bInfinity\b', re.DOTALL)
+_UP_TO_NAN = re.compile(
+    r'((?:[^"NI-]++|"(?:[^"\\]++|\\.)*+(?:"|\Z)|-(?!Infinity\b))*+)(\bNaN\b|-?\bInfinity\b|.|\Z)', re.DOTALL
+)
+"""What stands outside of strings as NaN or Infinity, with all that is before it."""
 
 
 class JsonRows:
@@ -49,9 +47,11 @@ class JsonRows:
 
     def blocks(self) -> Iterator[Block]:
         """All rows in order, a block at a time."""
+        turning = Turning()
         for start in range(0, len(self._rows), BLOCK):
-            texts = list(map(bytes, self._rows[start : start + BLOCK]))
-            yield by_column(start, _all_apart(texts), texts)
+            rows = self._rows[start : start + BLOCK]
+            together = SEP.join(rows)
+            yield Block(start, len(rows), turning.columns(start, together, len(rows)), together)
 
     def raw(self, row: int) -> bytes:
         """The row as the source spells it; only line breaks between its values are taken out."""
@@ -60,17 +60,7 @@ class JsonRows:
 
     def cells(self, row: int) -> Cells:
         """The row by field."""
-        return {name: bytes(value) for name, value in _apart(self.raw(row)).items()}
-
-
-def _all_apart(texts: list[bytes]) -> Sequence[Mapping[str, msgspec.Raw | bytes]]:
-    if all(text[:1] == b"{" for text in texts):
-        return _MANY.decode(b"[" + b",".join(texts) + b"]")
-    return [_apart(text) for text in texts]
-
-
-def _apart(text: bytes) -> Mapping[str, msgspec.Raw | bytes]:
-    return FIELDS.decode(text) if text[:1] == b"{" else {"value": text}
+        return {name: bytes(value) for name, value in apart(self.raw(row)).items()}
 
 
 def strict(text: str) -> tuple[bytes, bool]:
@@ -84,7 +74,7 @@ def strict(text: str) -> tuple[bytes, bool]:
     except UNREADABLE:
         if "NaN" not in text and "Infinity" not in text:
             raise
-        data = _bytes(_STRING_OR_NAN.sub(lambda found: found[0] if found[0][0] == '"' else "null", text))
+        data = _bytes(_UP_TO_NAN.sub(lambda found: found[1] + ("null" if len(found[2]) > 1 else found[2]), text))
         msgspec.json.decode(data, type=msgspec.Raw)
         return data, True
     return data, False

@@ -5,29 +5,32 @@ from __future__ import annotations
 import html
 import re
 
-_UNSEEN = re.compile(r"<!--|<(script|style|svg|noscript|template)\b", re.IGNORECASE)
+
+def _either(names: str) -> str:
+    """A group of names, in either case. Said letter by letter: with IGNORECASE the engine looks at every character,
+    while so it skips from one `<` to the next, which takes half the time."""
+    each = ["".join([f"[{sign}{sign.upper()}]" if sign.isalpha() else sign for sign in name]) for name in names.split()]
+    return f"(?:{'|'.join(each)})"
+
+
+_UNSEEN = re.compile(rf"<(?=[!sStTnN])(?:!--|({_either('script style svg noscript template')})\b)")
 _CLOSINGS = {
     "": re.compile("-->"),
-    **{
-        name: re.compile(rf"</{name}[^<>]*>", re.IGNORECASE)
-        for name in ("script", "style", "svg", "noscript", "template")
-    },
+    **{name: re.compile(rf"</{_either(name)}[^<>]*+>") for name in ("script", "style", "svg", "noscript", "template")},
 }
 _LINK = re.compile(
-    r"<a\b[^<>]{0,400}?\bhref\s{0,9}=\s{0,9}[\"']?([^\"'\s<>#][^\"'\s<>]{0,2000})[^<>]{0,400}>(.{0,300}?)</a\s{0,9}>",
-    re.IGNORECASE | re.DOTALL,
+    rf"<[aA]\b[^<>]{{0,400}}?\b{_either('href')}\s{{0,9}}=\s{{0,9}}[\"']?([^\"'\s<>#][^\"'\s<>]{{0,2000}})[^<>]{{0,400}}>"
+    r"(.{0,300}?)</[aA]\s{0,9}>",
+    re.DOTALL,
 )
-_HEADING = re.compile(r"<h([1-6])\b[^<>]*>", re.IGNORECASE)
-_ITEM = re.compile(r"<li\b[^<>]*>", re.IGNORECASE)
-_CELL = re.compile(r"</t[dh]\s*>\s*(?=<t[dh])", re.IGNORECASE)
-_LINE_END = re.compile(
-    r"<(?:br|hr)\b[^<>]*>|</(?:p|div|h[1-6]|li|tr|table|ul|ol|section|article|header|footer|nav|main|pre|title|blockquote|dd|dt)"
-    r"\s*>|<(?:p|div|table|tr|ul|ol|section|article|blockquote|pre)\b[^<>]*>",
-    re.IGNORECASE,
-)
-_TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
-_BLANKS = re.compile(r"[ \t\r\f\v\xa0]+")
-_EMPTY = re.compile(r"\n(?:[ \t]*\n)+")
+_HEADING = re.compile(r"<[hH]([1-6])\b[^<>]*+>")
+_ITEM = re.compile(rf"<{_either('li')}\b[^<>]*+>")
+_CELL = re.compile(r"</[tT][dDhH]\s*+>\s*(?=<[tT][dDhH])")
+_BLOCKS = "p div table tr ul ol section article blockquote pre"
+_CLOSED_BLOCKS = _BLOCKS + " li header footer nav main title dd dt"
+_LINE_END = re.compile(rf"<(?:{_either('br hr ' + _BLOCKS)}\b[^<>]*+|/(?:{_either(_CLOSED_BLOCKS)}|[hH][1-6])\s*+)>")
+_TAG = re.compile(r"</?[a-zA-Z][^<>]*+>")
+_BLANKS = "\t\r\f\v\xa0"
 _DATA_URL = re.compile(r"data:[\w/+.-]+;base64,[A-Za-z0-9+/=]+")
 _PAGE = re.compile(
     r"\s*(?:<\?xml[^<>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
@@ -55,8 +58,17 @@ def words_of(text: str) -> str:
     text = _ITEM.sub("\n- ", text)
     text = _CELL.sub(" | ", text)
     text = _TAG.sub("", _LINE_END.sub("\n", text))
-    text = _BLANKS.sub(" ", html.unescape(text))
-    return "\n".join(line.strip() for line in _EMPTY.sub("\n", text).split("\n")).strip()
+    text = _one_blank(html.unescape(text))
+    return "\n".join([line.strip() for line in text.split("\n") if line not in ("", " ")]).strip()
+
+
+def _one_blank(text: str) -> str:
+    """The text with one blank for each run of them."""
+    for blank in _BLANKS:
+        text = text.replace(blank, " ")
+    while "  " in text:
+        text = text.replace("  ", " ")
+    return text
 
 
 def _seen(text: str) -> str:

@@ -50,7 +50,7 @@ class Needle(msgspec.Struct, frozen=True):
 
     def within(self, text: bytes) -> bool:
         """Whether it stands in this text, which is in lower case."""
-        return any(form in text and (not self.bounded or _stands(form, text)) for form in self.forms)
+        return any(form in text and (not self.bounded or stands(form, text)) for form in self.forms)
 
 
 def needles(question: str) -> tuple[Needle, ...]:
@@ -117,37 +117,22 @@ def _units(sign: str) -> str:
     return "".join(f"\\u{pair[at : at + 2].hex()}" for at in range(0, len(pair), 2))
 
 
-def _stands(form: bytes, text: bytes) -> bool:
-    """Whether it stands somewhere without letters or digits beside it."""
+def stands(form: bytes, text: bytes) -> bool:
+    """Whether it stands somewhere in this text without letters or digits beside it."""
     at = text.find(form)
     while at >= 0:
-        end = at + len(form)
-        if not _joined(text[max(at - 2, 0) : at]) and not text[end : end + 1].isalnum():
+        if stands_at(text, at, len(form)):
             return True
         at = text.find(form, at + 1)
     return False
 
 
+def stands_at(text: bytes, at: int, size: int) -> bool:
+    """Whether what stands there has no letters or digits beside it."""
+    end = at + size
+    return not _joined(text[max(at - 2, 0) : at]) and not text[end : end + 1].isalnum()
+
+
 def _joined(before: bytes) -> bool:
     """Whether the last of these characters is a letter or a digit; the n of an escaped line break is none."""
     return before[-1:].isalnum() and before[:1] != b"\\"
-
-
-def hits_in(texts: Sequence[bytes], start: int, found: Sequence[Needle], hits: Sequence[list[int]], most: int) -> None:
-    """Add to `hits` the rows, numbered from `start`, in which each needle stands, until it has more than `most`.
-
-    Args:
-        texts: the rows in lower case.
-    """
-    together = b"\n".join(texts)
-    for needle, rows in zip(found, hits, strict=True):
-        if len(rows) > most:
-            continue
-        sides = needle.bounded
-        stood: set[int] = set()
-        for form in needle.forms:
-            if form in together:
-                stood.update(
-                    [at for at, text in enumerate(texts, start) if form in text and (not sides or _stands(form, text))]
-                )
-        rows.extend(sorted(stood))

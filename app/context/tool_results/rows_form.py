@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 import msgspec
 
+from app.chat import size
 from app.chat.family import Family
 from app.context.tool_results.cutting import cut
 from app.context.tool_results.fields import Choice
-from app.context.tool_results.fitting import most_that_fits, prefix_that_fits, ranges
+from app.context.tool_results.fitting import Extent, Measured, extent_of, largest, prefix_that_fits, ranges
 from app.context.tool_results.settings import Limits
 from app.context.tool_results.shapes import Table, quoted, spelled
 from app.context.tool_results.summing_up import Entry, digest, schema
@@ -32,11 +33,42 @@ NAMED = 12
 
 
 class Small(msgspec.Struct, frozen=True):
-    """A small form: its text, how many rows or lines it shows, and whether anything is left out."""
+    """A small form: its text, how many rows or lines it shows, whether anything is left out, and its tokens."""
 
     text: str
     returned: int
     truncated: bool
+    tokens: int
+
+
+class _Shown:
+    """The rows in the order in which they are worth showing, each written and measured once."""
+
+    def __init__(self, order: Iterator[int], write: Callable[[int], tuple[bytes, bool]], budget: int) -> None:
+        self._more = order
+        self._write = write
+        self._order: list[int] = []
+        self._written: dict[int, tuple[bytes, bool]] = {}
+        self.measured = Measured(self._text, budget)
+
+    def rows(self, count: int) -> tuple[list[int], bool]:
+        """The first `count` rows, sorted, and whether a value in them was cut."""
+        self._take(count)
+        rows = sorted(self._order[:count])
+        return rows, any(self._written[row][1] for row in rows)
+
+    def texts(self, count: int) -> list[bytes]:
+        """The same rows as they are written."""
+        return [self._written[row][0] for row in self.rows(count)[0]]
+
+    def _take(self, count: int) -> None:
+        self._order.extend(islice(self._more, max(count - len(self._order), 0)))
+        for row in sorted({*self._order[:count]}.difference(self._written)):
+            self._written[row] = self._write(row)
+
+    def _text(self, start: int, end: int) -> str:
+        self._take(end)
+        return b"".join([self._written[row][0] + b"," for row in self._order[start:end]]).decode()
 
 
 class RowsForm:
@@ -88,26 +120,27 @@ class RowsForm:
         )
 
     def _fitted(self, budget: int, heads: tuple[bytes, bytes], longest: int, *, brief: bool = False) -> Small | None:
-        order: list[int] = []
-        more = self._found.order()
-        written: dict[int, tuple[bytes, bool]] = {}
-        made: dict[str, Small] = {}
+        shown = _Shown(self._found.order(), lambda row: self._row(row, longest), budget)
+        total, family = self._found.total, self._family
+        head = extent_of("".join(each.decode() for each in heads))
 
-        def build(count: int) -> str:
-            order.extend(islice(more, count - len(order)) if count > len(order) else ())
-            rows = sorted(order[:count])
-            for row in rows:
-                if row not in written:
-                    written[row] = self._row(row, longest)
-            shortened = any(written[row][1] for row in rows)
-            note = self._brief() if brief else self._note(rows, longest if shortened else 0)
-            truncated = count < self._found.total or shortened or self._chosen.hides
-            text = self._text(heads, [written[row][0] for row in rows], note, truncated=truncated)
-            made[text] = Small(text, count, truncated)
-            return text
+        def written(count: int, heads: tuple[bytes, bytes], rows: bytes) -> tuple[str, bool]:
+            chosen, shortened = shown.rows(count)
+            note = self._brief() if brief else self._note(chosen, longest if shortened else 0)
+            truncated = count < total or shortened or self._chosen.hides
+            return self._text(heads, count, rows, note, truncated=truncated), truncated
 
-        _, text = most_that_fits(self._found.total, build, budget, self._family)
-        return made.get(text)
+        def extent(count: int) -> Extent:
+            rows = shown.measured(count)
+            # one bracket only: the comma that is counted behind the last row stands for the other
+            around, _ = written(count, (b"", b""), b"[" if count else b"[]")
+            return head.with_(rows).with_(extent_of(around))
+
+        count = largest(total, lambda count: extent(count).weighed(budget, family, bound=True), budget)
+        if count < 0:
+            return None
+        text, truncated = written(count, heads, b"[" + b",".join(shown.texts(count)) + b"]")
+        return Small(text, count, truncated, extent(count).tokens(family))
 
     def _row(self, row: int, longest: int) -> tuple[bytes, bool]:
         """A row as it is shown, and whether a value in it was cut."""
@@ -125,22 +158,23 @@ class RowsForm:
         short = [(name, cut(value, longest)) for name, value in cells]
         return spelled(short), any(one[1] is not two[1] for one, two in zip(cells, short, strict=True))
 
-    def _text(self, heads: tuple[bytes, bytes], rows: Sequence[bytes], note: str, *, truncated: bool) -> str:
+    def _text(self, heads: tuple[bytes, bytes], count: int, rows: bytes, note: str, *, truncated: bool) -> str:
         fields: list[Entry] = [
             ("handle", quoted(self._handle)),
             ("total_rows", b"%d" % self._found.total),
-            ("returned_rows", b"%d" % len(rows)),
+            ("returned_rows", b"%d" % count),
             ("truncated", b"true" if truncated else b"false"),
             ("schema", heads[0]),
             ("digest", heads[1]),
-            ("rows", b"[" + b",".join(rows) + b"]"),
+            ("rows", rows),
             ("note", quoted(note)),
         ]
         return spelled(fields).decode()
 
     def _bare(self) -> Small:
         """Where there is no room for anything else."""
-        return Small(self._text((b"[]", b"{}"), (), self._brief(), truncated=True), 0, truncated=True)
+        text = self._text((b"[]", b"{}"), 0, b"[]", self._brief(), truncated=True)
+        return Small(text, 0, truncated=True, tokens=size.of_text(text, self._family))
 
     def _brief(self) -> str:
         if not self._limits.fetch:

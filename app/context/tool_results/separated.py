@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from io import StringIO
 from itertools import islice
+from typing import TypeVar
+
+import msgspec
 
 from app.context.tool_results.json_rows import ITEMS
-from app.context.tool_results.shapes import BLOCK, Block, Cells, Column, Kind, quoted, spelled
+from app.context.tool_results.shapes import BLOCK, SEP, Block, Cells, Column, Kind, column, quoted, spelled
 
 LEAST_ROWS = 4
 UNEVEN = 0.02
@@ -20,21 +24,28 @@ UNEVEN = 0.02
 LONGEST_NAME = 80
 LONGEST_RULE = 2000
 
-_SEP = "\x1f"  # the control character for just this; a text that has it is no table
-_NUMBERS = re.compile(rf"(?:(?:-?(?:0|[1-9]\d*+)(?:\.\d++)?+(?:[eE][+-]?\d++)?+)?+{_SEP})*+", re.ASCII)
+_SEP = SEP.decode()  # a text that has it is no table
+_NUMBERS = re.compile(rb"(?:(?:-?(?:0|[1-9]\d*+)(?:\.\d++)?+(?:[eE][+-]?\d++)?+)?+\x1f)*+")
+_NUMERALS = b"0123456789+-.eE" + SEP
+_FLOATS = msgspec.json.Decoder(list[float])
+_SPECIAL = bytes(byte for byte in range(0x20) if byte != SEP[0]) + b'"\\'
+"""What stands escaped in JSON."""
+
 _HEADING = re.compile(r"[^\W\d]")
 _DIGITS_FIRST = re.compile(r"[\d\[({<']")
 _RULE = re.compile(r"\s*\|?(?:\s*:?-{2,}:?\s*\|)+(?:\s*:?-{2,}:?\s*)?\s*$|\s*\|\s*:?-+:?\s*\|\s*$")
 _BAR = re.compile(r"(?<!\\)\|")
 
+T = TypeVar("T")
+
 
 class SeparatedRows:
     """A Table of records with a heading.
 
-    Columns are kept as one string a block: as cells they would take ten times the text's memory.
+    Columns are kept as one piece a block: as cells they would take ten times the text's memory.
 
     Args:
-        columns: for each block of rows, each column's cells in one string.
+        columns: for each block of rows, each column's cells in one piece.
         numbers: which columns hold nothing but numbers.
     """
 
@@ -42,7 +53,13 @@ class SeparatedRows:
     mended = False
 
     def __init__(
-        self, kind: Kind, heading: list[str], columns: list[list[str]], total: int, numbers: Sequence[bool], beside: str
+        self,
+        kind: Kind,
+        heading: list[str],
+        columns: list[list[bytes]],
+        total: int,
+        numbers: Sequence[bool],
+        beside: str,
     ) -> None:
         self.kind: Kind = kind
         self.total = total
@@ -50,20 +67,15 @@ class SeparatedRows:
         self._heading = heading
         self._columns = columns
         self._numbers = numbers
-        self._open: tuple[int, list[list[str]]] = (-1, [])
+        self._open: tuple[int, list[list[bytes]]] = (-1, [])
 
     def blocks(self) -> Iterator[Block]:
         """All rows in order, a block at a time."""
-        for place in range(len(self._columns)):
-            cells = self._cells_of(place)
+        for place, pieces in enumerate(self._columns):
             start = place * BLOCK
-            span = range(start, start + len(cells[0]))
-            texts = [text.encode() for text in map(_SEP.join, zip(*cells, strict=True))]
-            columns = [
-                Column(name, span, self._spelled(index, column))
-                for index, (name, column) in enumerate(zip(self._heading, cells, strict=True))
-            ]
-            yield Block(start, columns, texts)
+            count = pieces[0].count(SEP) + 1
+            span = range(start, start + count)
+            yield Block(start, count, self._by_name(span, pieces), SEP.join(pieces))
 
     def raw(self, row: int) -> bytes:
         """The record as a JSON object."""
@@ -72,23 +84,29 @@ class SeparatedRows:
     def cells(self, row: int) -> Cells:
         """The record by field."""
         place, at = divmod(row, BLOCK)
-        pairs = enumerate(zip(self._heading, self._cells_of(place), strict=True))
-        return {name: self._spelled(index, column[at : at + 1])[0] for index, (name, column) in pairs}
+        if self._open[0] != place:  # rows are mostly read in order
+            self._open = (place, [piece.split(SEP) for piece in self._columns[place]])
+        each = zip(self._heading, self._open[1], self._numbers, strict=True)
+        return {name: cells[at] or b'""' if numbers else quoted(cells[at].decode()) for name, cells, numbers in each}
 
-    def _cells_of(self, place: int) -> list[list[str]]:
-        """The cells of a block by column; the last one asked for is kept, as rows are mostly read in order."""
-        if self._open[0] != place:
-            self._open = (place, [column.split(_SEP) for column in self._columns[place]])
-        return self._open[1]
+    def _by_name(self, span: range, pieces: Sequence[bytes]) -> list[Column]:
+        each = zip(self._heading, pieces, self._numbers, strict=True)
+        return [column(name, span, _numerals(piece) if numbers else _strings(piece)) for name, piece, numbers in each]
 
-    def _spelled(self, index: int, cells: Sequence[str]) -> list[bytes]:
-        """Cells of one column as JSON text."""
-        if self._numbers[index]:
-            return [cell or b'""' for cell in _SEP.join(cells).encode().split(b"\x1f")]
-        together = "".join(cells)
-        if together.isprintable() and '"' not in together and "\\" not in together:
-            return ('"' + '"\n"'.join(cells) + '"').encode().split(b"\n")
-        return list(map(bytes, ITEMS.decode(quoted(cells))))
+
+def _numerals(piece: bytes) -> bytes:
+    """Cells that are numbers or empty as JSON text."""
+    framed = SEP + piece + SEP
+    for _ in range(2):  # two empty cells side by side share a mark
+        framed = framed.replace(SEP + SEP, SEP + b'""' + SEP)
+    return framed[1:-1]
+
+
+def _strings(piece: bytes) -> bytes:
+    """Cells that are words as JSON text."""
+    if len(piece.translate(None, _SPECIAL)) == len(piece):
+        return b'"' + piece.replace(SEP, b'"' + SEP + b'"') + b'"'
+    return SEP.join(ITEMS.decode(quoted(piece.decode().split(SEP.decode()))))
 
 
 def separated(text: str) -> SeparatedRows | None:
@@ -100,16 +118,14 @@ def separated(text: str) -> SeparatedRows | None:
     delimiter = max("\t,;", key=head.count)
     if _DIGITS_FIRST.match(head) or delimiter not in head:
         return None
-    records: Iterator[list[str]]
-    lines = text.split("\n")
-    if '"' in text:
-        reader = csv.reader((line + "\n" for line in lines), delimiter=delimiter, strict=True)
-        records = (record for record in reader if record)
-    else:
-        records = (line.split(delimiter) for line in lines if line)
     kind: Kind = "tsv" if delimiter == "\t" else "csv"
+    if '"' not in text:
+        lines = iter(text.split("\n"))
+        heading = next(lines).split(delimiter)
+        return _table(kind, heading, filter(None, lines), lambda line: line.split(delimiter), _even(delimiter))
+    records = filter(None, csv.reader(StringIO(text, "\n"), delimiter=delimiter, strict=True))
     try:
-        return _table(kind, next(records), records)
+        return _table(kind, next(records), records, list, _even_records)
     except csv.Error:
         return None
 
@@ -129,57 +145,104 @@ def markdown(text: str) -> SeparatedRows | None:
         return None
     heading = [name.strip("*` ") or f"column {place}" for place, name in enumerate(_bars(lines[rule - 1]), 1)]
     beside = "\n".join([*lines[: rule - 1], *lines[end:]]).strip()
-    return _table("markdown", heading, map(_bars, lines[rule + 1 : end]), beside)
+    return _table("markdown", heading, lines[rule + 1 : end], _bars, _even_bars, beside)
 
 
-def _table(kind: Kind, heading: list[str], records: Iterable[list[str]], beside: str = "") -> SeparatedRows | None:
-    """Records as columns; None if they are too uneven for a table."""
+def _table(
+    kind: Kind,
+    heading: list[str],
+    records: Iterable[T],
+    apart: Callable[[T], list[str]],
+    turned: Callable[[list[T], int], list[list[str]] | None],
+    beside: str = "",
+) -> SeparatedRows | None:
+    """Records as columns; None if they are too uneven for a table.
+
+    Args:
+        apart: gives the cells of one record.
+        turned: gives the columns of many at once; None if one of them has not as many cells as it should.
+    """
     names = [name.strip() for name in heading]
     if not _are_names(names):
         return None
     width = len(names)
     numbers = [True] * width
-    blocks: list[list[str]] = []
+    blocks: list[list[bytes]] = []
     total = uneven = 0
-    for block in _blocks(records):
-        uneven += len(block) - list(map(len, block)).count(width)
+    for block in _blocks(records, apart):
         total += len(block)
-        if uneven > max(total * UNEVEN, 1):
+        cells = turned(block, width)
+        if cells is None:
+            apiece = list(map(apart, block))
+            uneven += len(block) - list(map(len, apiece)).count(width)
+            if uneven > max(total * UNEVEN, 1):
+                return None
+            cells = list(map(list, zip(*(_evened(record, width) for record in apiece), strict=True)))
+        columns = [_SEP.join(column).encode() for column in cells]
+        if any(column.count(SEP) != len(block) - 1 for column in columns):
             return None
-        columns = list(map(_SEP.join, zip(*_even(block, width), strict=True)))
-        if any(column.count(_SEP) != len(block) - 1 for column in columns):
-            return None
-        for index, column in enumerate(columns):
-            numbers[index] = numbers[index] and _NUMBERS.fullmatch(column + _SEP) is not None
+        numbers = [so_far and _are_numbers(column) for so_far, column in zip(numbers, columns, strict=True)]
         blocks.append(columns)
     return SeparatedRows(kind, names, blocks, total, numbers, beside) if total >= LEAST_ROWS else None
 
 
-def _blocks(records: Iterable[list[str]]) -> Iterator[list[list[str]]]:
+def _blocks(records: Iterable[T], apart: Callable[[T], list[str]]) -> Iterator[list[T]]:
     """The records in blocks; the first one is small, so that what is no table is seen at once."""
     records = iter(records)
     probe = list(islice(records, 40))
-    rest = [*probe, *islice(records, BLOCK - len(probe))] if _alike(probe) else []
+    rest = [*probe, *islice(records, BLOCK - len(probe))] if _alike(list(map(apart, probe))) else []
     while rest:
         yield rest
         rest = list(islice(records, BLOCK))
 
 
+def _even(delimiter: str) -> Callable[[list[str], int], list[list[str]] | None]:
+    def turned(lines: list[str], width: int) -> list[list[str]] | None:
+        if [line.count(delimiter) for line in lines].count(width - 1) < len(lines):
+            return None
+        cells = delimiter.join(lines).split(delimiter)
+        return [cells[place::width] for place in range(width)]
+
+    return turned
+
+
+def _even_records(records: list[list[str]], width: int) -> list[list[str]] | None:
+    if list(map(len, records)).count(width) < len(records):
+        return None
+    return list(map(list, zip(*records, strict=True)))
+
+
+def _even_bars(lines: list[str], width: int) -> list[list[str]] | None:
+    lines = list(map(str.strip, lines))
+    if "\\" in "".join(lines) or not all(line[:1] == "|" == line[-1:] for line in lines):
+        return None
+    columns = _even("|")([line[1:-1] for line in lines], width)
+    return None if columns is None else [list(map(str.strip, column)) for column in columns]
+
+
+def _evened(record: list[str], width: int) -> list[str]:
+    """The record with as many cells as the heading. What is too many is joined to the last one."""
+    if len(record) == width:
+        return record
+    if len(record) > width:
+        return [*record[: width - 1], " ".join(record[width - 1 :])]
+    return [*record, *[""] * (width - len(record))]
+
+
+def _are_numbers(column: bytes) -> bool:
+    """Whether every cell is empty or spelled as a JSON number."""
+    if column.translate(None, _NUMERALS):
+        return False
+    try:
+        _FLOATS.decode(b"[" + _numerals(column).replace(b'""', b"0").replace(SEP, b",") + b"]")
+    except msgspec.DecodeError:
+        return _NUMBERS.fullmatch(column + SEP) is not None
+    return True
+
+
 def _alike(records: Sequence[Sequence[str]]) -> bool:
     widths = [len(record) for record in records]
     return bool(widths) and widths.count(max(widths, key=widths.count)) * 10 >= len(widths) * 9
-
-
-def _even(records: list[list[str]], width: int) -> list[list[str]]:
-    """The records with as many cells as the heading. What is too many is joined to the last one."""
-    if list(map(len, records)).count(width) == len(records):
-        return records
-    return [
-        [*record[: width - 1], " ".join(record[width - 1 :])]
-        if len(record) > width
-        else [*record, *[""] * (width - len(record))]
-        for record in records
-    ]
 
 
 def _are_names(names: Sequence[str]) -> bool:

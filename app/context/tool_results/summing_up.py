@@ -55,7 +55,6 @@ def digest(fields: Sequence[FieldStats], total: int) -> list[Entry]:
 def _told(stats: FieldStats, total: int) -> list[Entry]:
     told: list[Entry] = []
     counts = stats.counts
-    repeated = counts is not None and len(counts) <= max(total // 3, 1)
     if stats.numbers and stats.low:
         told += [("min", stats.low[0].text), ("max", stats.high[0].text)]
         if (mean := stats.mean) is not None:
@@ -63,7 +62,7 @@ def _told(stats: FieldStats, total: int) -> list[Entry]:
     if stats.dates is not None:
         told += [("from", stats.dates[0]), ("to", stats.dates[1])]
     few = counts is not None and len(counts) <= MOST_COUNTED
-    if counts is not None and repeated and (few or not (stats.numbers or stats.dates)):
+    if counts is not None and (few or not (stats.numbers or stats.dates)):
         told += _counts(counts)
     return told
 

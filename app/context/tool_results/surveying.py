@@ -8,8 +8,9 @@ from itertools import chain, zip_longest
 import msgspec
 
 from app.context.tool_results.columns import FieldStats
-from app.context.tool_results.needles import RARE, Needle, forms_of, hits_in, ranked
-from app.context.tool_results.shapes import Table
+from app.context.tool_results.needles import RARE, Needle, forms_of, ranked
+from app.context.tool_results.searching import Searched, hits_in
+from app.context.tool_results.shapes import SEP, Table
 
 MOST_FIELDS = 400
 """Fields that are looked at. A table with more (an object keyed by id, say) keeps the first ones."""
@@ -75,37 +76,38 @@ def survey(table: Table, looked_for: Sequence[Needle], keep: Collection[str] = (
     fields: dict[str, FieldStats] = {}
     beyond: set[str] = set()
     hits: list[list[int]] = [[] for _ in looked_for]
-    trouble: list[list[int]] = [[] for _ in _WORDS]
-    more: list[list[int]] = [[] for _ in _MORE_WORDS]
-    most = int(max(total * RARE, 3))
+    trouble: list[list[int]] = [[] for _ in (*_WORDS, *_MORE_WORDS)]
+    most, most_trouble = int(max(total * RARE, 3)), int(max(total * TROUBLED, 3))
     for block in table.blocks():
-        for column in block.columns:
+        for column in block.columns if table.kind != "object" else ():
             stats = fields.get(column.name)
             if stats is None:
                 if len(fields) >= MOST_FIELDS and column.name not in keep:
                     beyond.add(column.name)
                     continue
-                stats = fields[column.name] = FieldStats(column.name)
-            stats.add(column, block.start, len(block.texts))
-        texts = [text.lower() for text in block.texts]
-        hits_in(texts, block.start, looked_for, hits, most)
-        hits_in(texts, block.start, _WORDS, trouble, total)
-        together = b"".join(texts)
-        if not together.isascii() or b"\\u" in together:
-            hits_in(texts, block.start, _MORE_WORDS, more, total)
-    strange = zip_longest(*(stats.strangers(total) for stats in fields.values()))
-    by_field = zip_longest(*(stats.outliers(total) for stats in fields.values()))
-    odd = [row for rows in chain(strange, by_field) for row in rows if row is not None]
-    if table.kind == "object":
-        odd = _openings(table)
+                stats = fields[column.name] = FieldStats(column.name, total)
+            stats.add(column, block.start, block.length)
+        searched = Searched(block.searched.lower(), block.start, block.length, SEP)
+        hits_in(searched, looked_for, hits, most)
+        hits_in(searched, _WORDS, trouble[: len(_WORDS)], most_trouble)
+        if not searched.text.isascii() or b"\\u" in searched.text:
+            hits_in(searched, _MORE_WORDS, trouble[len(_WORDS) :], most_trouble)
+    odd = _openings(table) if table.kind == "object" else _odd(fields.values(), total)
     return Survey(
         total,
         tuple(fields.values()),
         len(beyond),
         tuple(ranked(hits, looked_for, total)),
-        tuple(ranked([*trouble, *more], (*_WORDS, *_MORE_WORDS), total, TROUBLED)),
+        tuple(ranked(trouble, (*_WORDS, *_MORE_WORDS), total, TROUBLED)),
         tuple(dict.fromkeys(odd)),
     )
+
+
+def _odd(fields: Collection[FieldStats], total: int) -> list[int]:
+    """Rows that stick out, each field's strangest first."""
+    strange = zip_longest(*(stats.strangers(total) for stats in fields))
+    by_field = zip_longest(*(stats.outliers(total) for stats in fields))
+    return [row for rows in chain(strange, by_field) for row in rows if row is not None]
 
 
 def _openings(table: Table) -> list[int]:
@@ -113,10 +115,8 @@ def _openings(table: Table) -> list[int]:
     outer: dict[str, int] = {}
     inner: dict[str, int] = {}
     for block in table.blocks():
-        for name, rows, values in block.columns:
-            if name == "path":
-                for row, value in zip(rows, values, strict=True):
-                    path = value.decode().replace("[", ".").split(".", 2)
-                    outer.setdefault(path[0], row)
-                    inner.setdefault(".".join(path[:2]), row)
+        for row, value in zip(block.columns[0].rows, block.columns[0].values, strict=True):
+            path = value.decode().replace("[", ".").split(".", 2)
+            outer.setdefault(path[0], row)
+            inner.setdefault(".".join(path[:2]), row)
     return [*outer.values(), *list(inner.values())[:MOST_FIELDS]]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import islice, zip_longest
+from itertools import islice, pairwise, zip_longest
 
-from app.context.tool_results.fitting import most_that_fits
-from app.context.tool_results.needles import Needle, hits_in, ranked
+from app.chat import size
+from app.context.tool_results.fitting import Extent, Measured, extent_of, largest
+from app.context.tool_results.needles import Needle, ranked
 from app.context.tool_results.rows_form import Small
+from app.context.tool_results.searching import Searched, hits_in
 from app.context.tool_results.settings import Limits
 from app.context.tool_results.shapes import BLOCK, Kind, Lines
 
@@ -26,6 +29,9 @@ ALIKE = 3
 
 TEMPLATES = 0.2
 """Share of a text's lines that may be unlike all others, if rare lines are to mean anything."""
+
+TROUBLED = 0.9
+"""Share of a text's lines above which a word tells nothing of trouble."""
 
 _TROUBLE = ("error", "exception", "fatal", "panic", "critical", "traceback", "caused by", "fail", "denied", "refused",
             "timed out", "timeout", "corrupt", "エラー", "失敗", "異常")  # fmt: skip
@@ -62,19 +68,22 @@ class TextForm:
         """The fullest form of at most `budget` tokens."""
         order: list[int] = []
         more = self._order()
-        made: dict[str, Small] = {}
         total = len(self._whole.lines)
+        lines = Measured(lambda start, end: "".join([f"\n{self._line(line)}" for line in order[start:end]]), budget)
 
-        def build(count: int) -> str:
+        def shown(count: int) -> list[int]:
             order.extend(islice(more, max(count - len(order), 0)))
-            text = self._text(sorted(order[:count]))
-            made[text] = Small(text, count, truncated=count < total)
-            return text
+            return sorted(order[:count])
 
-        _, text = most_that_fits(total, build, budget, self._limits.family)
-        if text:
-            return made[text]
-        return Small(self._brief(), 0, truncated=True)
+        def extent(count: int) -> Extent:
+            return extent_of("\n".join([self._heading(count), *_gaps(shown(count), total)])).with_(lines(count))
+
+        family = self._limits.family
+        count = largest(total, lambda count: extent(count).weighed(budget, family), budget)
+        if count >= 0:
+            return Small(self._text(shown(count)), count, count < total, extent(count).tokens(family))
+        text = self._brief()
+        return Small(text, 0, truncated=True, tokens=size.of_text(text, family))
 
     def _order(self) -> Iterator[int]:
         """All lines, the one most worth showing first."""
@@ -95,18 +104,20 @@ class TextForm:
                     yield line
 
     def _text(self, shown: Sequence[int]) -> str:
-        lines = self._whole.lines
-        total = len(lines)
         out = [self._heading(len(shown))]
         before = -1
         for line in shown:
             if line > before + 1:
                 out.append(_gap(before + 1, line))
-            out.append(f"{line + 1}: {lines[line]}")
+            out.append(self._line(line))
             before = line
+        total = len(self._whole.lines)
         if before < total - 1:
             out.append(_gap(before + 1, total))
         return "\n".join(out)
+
+    def _line(self, line: int) -> str:
+        return f"{line + 1}: {self._whole.lines[line]}"
 
     def _heading(self, shown: int) -> str:
         lines, limits = self._whole, self._limits
@@ -134,6 +145,11 @@ class TextForm:
         return f"[A tool result of {len(self._whole.lines)} lines was left out. Handle {self._handle}.{way}]"
 
 
+def _gaps(shown: Sequence[int], total: int) -> list[str]:
+    """What stands in place of the lines that are not shown."""
+    return [_gap(one + 1, two) for one, two in pairwise([-1, *shown, total]) if two > one + 1]
+
+
 def _gap(first: int, end: int) -> str:
     count = end - first
     return f"[… line {end} left out …]" if count == 1 else f"[… {count:,} lines left out: {first + 1}-{end} …]"
@@ -152,42 +168,47 @@ def _scanned(whole: Lines, looked_for: Sequence[Needle]) -> tuple[list[int], lis
     total = len(lines)
     hits: list[list[int]] = [[] for _ in looked_for]
     trouble: list[list[int]] = [[] for _ in _WORDS]
-    alike: dict[bytes, int] = {}
+    alike: Counter[bytes] = Counter()
     first: dict[bytes, int] = {}
-    code = whole.kind == "code"
+    code, most = whole.kind == "code", int(total * TROUBLED)
     for start in range(0, total, BLOCK):
-        texts = [line.encode() for line in lines[start : start + BLOCK]]
-        low = [text.lower() for text in texts]
-        hits_in(low, start, looked_for, hits, max(total // 10, 3))
+        some = lines[start : start + BLOCK]
+        together = "\n".join(some).encode()
+        searched = Searched(together.lower(), start, len(some), b"\n")
+        hits_in(searched, looked_for, hits, max(total // 10, 3))
         if code:
             continue
-        hits_in(low, start, _WORDS, trouble, total)
+        hits_in(searched, _WORDS, trouble, most)
         if whole.kind == "log" and len(alike) <= total * TEMPLATES:
-            for row, text in enumerate(texts, start):
-                made = template(text)
-                alike[made] = alike.get(made, 0) + 1
-                first.setdefault(made, row)
+            made = _templates(together)
+            alike.update(made)
+            first = dict(zip(reversed(made), range(start + len(made) - 1, start - 1, -1), strict=True)) | first
     matching = ranked(hits, looked_for, total)[:MOST]
     if code:
-        return matching, [row for row, line in enumerate(lines) if _DEFINES.match(line)][:MOST], []
+        return matching, _first_like(_DEFINES, lines), []
     rare: list[int] = []
     if alike and len(alike) <= total * TEMPLATES:
-        rare = sorted((first[made] for made, count in alike.items() if count <= 2))[:MOST]
+        rare = sorted([first[made] for made, count in alike.items() if count <= 2])[:MOST]
     if whole.kind in ("text", "html"):
-        rare = [row for row, line in enumerate(lines) if _HEADS.match(line)][:MOST]
-    return matching, _unlike(lines, trouble, total), rare
+        rare = _first_like(_HEADS, lines)
+    return matching, _unlike(lines, trouble), rare
 
 
-def template(line: bytes) -> bytes:
-    """A line without what changes from one to the next: numbers, and the digits of ids."""
-    return line.translate(None, _NUMBERS)[:90]
+def _first_like(pattern: re.Pattern[str], lines: Sequence[str]) -> list[int]:
+    return list(islice((row for row, line in enumerate(lines) if pattern.match(line)), MOST))
 
 
-def _unlike(lines: Sequence[str], trouble: Sequence[Sequence[int]], total: int) -> list[int]:
+def _templates(lines: bytes) -> list[bytes]:
+    """Each line without what changes from one to the next: numbers, and the digits of ids."""
+    return [line[:90] for line in lines.translate(None, _NUMBERS).split(b"\n")]
+
+
+def _unlike(lines: Sequence[str], trouble: Sequence[Sequence[int]]) -> list[int]:
     """Lines that tell of trouble, few of a sort: the sort that is rarest first."""
-    rows = sorted({row for found in trouble if len(found) <= total * 0.9 for row in found})
+    most = len(lines) * TROUBLED
+    rows = sorted({row for found in trouble if len(found) <= most for row in found})
     sorts: dict[bytes, list[int]] = {}
     for row in rows:
-        sorts.setdefault(template(lines[row].encode()), []).append(row)
+        sorts.setdefault(_templates(lines[row].encode())[0], []).append(row)
     by_rarity = sorted(sorts.values(), key=lambda found: (len(found), found[0]))
     return [row for found in by_rarity for row in found[:ALIKE]][:MOST]
