@@ -13,6 +13,7 @@ import msgspec
 
 from app.chat.model import Media, Native, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from app.errors import ClientError
+from app.wires.anthropic.citing import hold_ours, without_ours
 from app.wires.anthropic.names import NAME, UNSIGNED
 from app.wires.envelope import ANYTHING, RAW_FIELDS, RAW_LIST, as_list, as_object, as_text, compact, read
 from app.wires.gemini.decode import unwrapped
@@ -112,7 +113,7 @@ def part(raw: msgspec.Raw, where: str) -> Part:
     match kind:
         case "text":
             text = _text(fields, "text", where)
-            return Text(text, Native(NAME, raw) if len(fields) > 2 else None)
+            return Text(text, _words_native(raw) if len(fields) > 2 else None)
         case "tool_use":
             return _call(fields, raw, where)
         case "tool_result":
@@ -125,6 +126,14 @@ def part(raw: msgspec.Raw, where: str) -> Part:
             return _search_result(fields, raw, where)
         case _:
             return Opaque(Native(NAME, ANYTHING.decode(raw)))
+
+
+def _words_native(raw: msgspec.Raw) -> Native | None:
+    """A text block that holds more than words, without citations of ours: Anthropic would refuse them."""
+    if not hold_ours((raw,)):
+        return Native(NAME, raw)
+    kept = without_ours(as_object(ANYTHING.decode(raw)))
+    return Native(NAME, kept) if len(kept) > 2 else None
 
 
 def _text(fields: Fields, name: str, where: str) -> str:

@@ -19,6 +19,7 @@ from app.chat.model import Loss, Media, Message, Opaque, Part, Text, Thinking, T
 from app.errors import ClientError
 from app.wires.anthropic import parts
 from app.wires.anthropic.blocks import slices_of
+from app.wires.anthropic.marks import on_last_part
 from app.wires.anthropic.models import Claude
 from app.wires.anthropic.names import NAME, alias_id, legal_id
 from app.wires.envelope import RAW_FIELDS, as_object
@@ -128,7 +129,8 @@ class Bundle:
         if (raw := _raw(message)) is not None and self._as_it_is(message):
             self._register(message.calls)
             return list(slices_of(raw))
-        return [block for part in message.parts if (block := self._spoken(part)) is not None]
+        said = on_last_part(message) if raw is None else message
+        return [block for part in said.parts if (block := self._spoken(part)) is not None]
 
     def _sealed(self, calls: Sequence[ToolCall], sealed: Sealed) -> list[Any]:
         """Anthropic's own blocks. Its calls and the client's are the same ones, in the same order."""
@@ -179,7 +181,8 @@ class Bundle:
         others: list[Any] = []
         open_ = self._open
         for message in run[: len(run) - len(inside)]:
-            for part in message.parts:
+            said = on_last_part(message) if _raw(message) is None else message
+            for part in said.parts:
                 if isinstance(part, ToolResult):
                     self._answer(part, open_, results, others)
                 else:
@@ -231,7 +234,7 @@ class Bundle:
     def _heard(self, part: Part, system: bool) -> list[Any]:
         if system and isinstance(part, Text):  # moved to the front it would change the prefix for all that follows
             words = f"<system-reminder>\n{part.text}\n</system-reminder>"
-            return [{"type": "text", "text": words}] if part.text.strip() else []
+            return [{"type": "text", "text": words, **parts.mark(part.native)}] if part.text.strip() else []
         if isinstance(part, Text) and not part.text.strip():
             return []
         if isinstance(part, Text | Media | Opaque):

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal
 
+from app.chat.citations import Citation
 from app.chat.events import (
+    Cited,
     Event,
     Failed,
     Finished,
@@ -22,6 +24,7 @@ from app.chat.events import (
     Usage,
 )
 from app.chat.model import Chat, Native, ToolCall
+from app.wires.anthropic.citing import location
 from app.wires.anthropic.names import FINISH_IN, FINISH_OUT, NAME, UNSIGNED
 from app.wires.envelope import ANYTHING, as_object, as_text, encode
 from app.wires.gemini.contents import wrapped
@@ -47,6 +50,7 @@ class Ceremony:
         self._open: Kind = ""
         self._index = -1
         self._signed = False
+        self._cited = False
         self._call = -1
         self._written: set[int] = set()
         self._waiting: list[Event] = []
@@ -101,7 +105,7 @@ class Ceremony:
 
     def further(self, delta: TextDelta) -> int:
         """The index of the open block if this is more of its words; -1 if another must be opened first."""
-        return self._index if self._open == "text" and delta.text else -1
+        return self._index if self._open == "text" and delta.text and not self._cited else -1
 
     def _content(self, event: Event) -> list[Json]:
         if self._open == "tool" and not self._belongs(event):
@@ -109,7 +113,13 @@ class Ceremony:
             return []
         match event:
             case TextDelta(text=text) if text:
-                return self._grow("text", {"type": "text", "text": ""}, {"type": "text_delta", "text": text})
+                events = self._ended() if self._cited else []
+                return [
+                    *events,
+                    *self._grow("text", {"type": "text", "text": ""}, {"type": "text_delta", "text": text}),
+                ]
+            case Cited(citation=citation):
+                return self._cite(citation)
             case ThinkingDelta(text=text) if text:
                 return self._think(text) if self._shows or _is_own(event.native) else []
             case ToolCallDelta():
@@ -130,7 +140,7 @@ class Ceremony:
 
     def _start(self, kind: Kind, block: Json) -> list[Json]:
         events = self._ended()
-        self._open, self._signed = kind, False
+        self._open, self._signed, self._cited = kind, False, False
         self._index += 1
         return [*events, {"type": "content_block_start", "index": self._index, "content_block": block}]
 
@@ -151,6 +161,12 @@ class Ceremony:
         events = self._ended() if self._open == "thinking" and self._signed else []
         block = {"type": "thinking", "thinking": "", "signature": ""}
         return [*events, *self._grow("thinking", block, {"type": "thinking_delta", "thinking": text})]
+
+    def _cite(self, citation: Citation) -> list[Json]:
+        """A citation of the open text: words that come later do not rest on it, and get a block of their own."""
+        said = location(citation) if self._open == "text" else {}
+        self._cited = self._cited or bool(said)
+        return [self._delta({"type": "citations_delta", "citation": said})] if said else []
 
     # ---- calls
 
@@ -188,7 +204,10 @@ class Ceremony:
         """A chunk of Anthropic's own that no other format can say, with the index that it has here."""
         match said.get("type"):
             case "content_block_start":
-                return self._start("foreign", as_object(said.get("content_block")))
+                block = as_object(said.get("content_block"))
+                if block.get("type") == "text":  # two texts of one answer: each rests on its own citations
+                    return self._ended()
+                return self._start("foreign", block)
             case "content_block_stop":
                 return self._ended() if self._open == "foreign" else []
             case "content_block_delta":

@@ -14,6 +14,7 @@ import msgspec
 from app.chat.model import Chat, Message, Native, Opaque, Part, Role, Text, Thinking, ToolCall, ToolResult
 from app.errors import ClientError
 from app.wires.anthropic import blocks
+from app.wires.anthropic.citing import hold_ours
 from app.wires.anthropic.names import NAME
 from app.wires.anthropic.options import FIELDS, said_in, sampling_of, tools_of, unread
 from app.wires.envelope import RAW_LIST, Envelope, open_body, read, read_or_mend
@@ -141,9 +142,11 @@ def _messages(slices: Sequence[msgspec.Raw], said: Sequence[blocks.Message], sta
 
 
 def _message(role: Role, raw: msgspec.Raw, content: list[msgspec.Raw], where: str) -> Message:
-    """A message with thinking in it that Anthropic did not sign must not go there as it is."""
+    """A message with something of ours in it must not go to Anthropic as it is: thinking without its signature, or
+    citations without its index."""
     parts = blocks.parts_of(raw, content, f"{where}.content")
     foreign = any(isinstance(part, Thinking) and not part.signature for part in parts)
+    foreign = foreign or (role == "assistant" and hold_ours(content))
     return Message(role, parts, None if foreign else Native(NAME, raw))
 
 

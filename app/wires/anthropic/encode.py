@@ -50,6 +50,8 @@ def encode(chat: Chat, target: Target, marks: bool = False) -> Outbound:
         losses: list[Loss] = []
         return _outbound(_anew(chat, target, rules, losses), losses, marks)
     kept = chat.messages is envelope.messages and chat.system is envelope.system and not envelope.mended
+    fits = rules.inside or not any(message.role == "system" for message in chat.messages)
+    kept = kept and fits
     same = kept and target.model == envelope.model and _same_tools(chat, envelope)
     marked = marks and cache_marks.SPELLED not in envelope.raw
     if same and not marked and OURS not in envelope.fields:
@@ -164,7 +166,8 @@ def _system(system: tuple[Message, ...], words: str) -> dict[str, Any]:
     """The root's system text: the client's own, a string, or blocks where a block holds more than words."""
     if len(system) == 1 and not words and (raw := parts.own(system[0].native)) is not None:
         return {"system": raw}
-    blocks = [block for message in system for part in message.parts if (block := _told(part)) is not None]
+    told = [part for message in system for part in cache_marks.on_last_part(message).parts]
+    blocks = [block for part in told if (block := _told(part)) is not None]
     if words:
         blocks.append({"type": "text", "text": words})
     if not blocks:

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import msgspec
 
+from app.chat.model import Message, Native
 from app.wires.anthropic.blocks import slices_of
 from app.wires.envelope import RAW_FIELDS, RAW_LIST, encode
 
@@ -36,6 +37,20 @@ def set_marks(body: Body) -> Body:
         messages[place] = _marked(messages[place])
     marked["messages"] = messages
     return marked
+
+
+def on_last_part(message: Message) -> Message:
+    """The message with a mark that its client set on the whole of it, as gateways for OpenAI's format take it, on its
+    last part: there it ends."""
+    raw = message.native.body if message.native is not None else None
+    if not isinstance(raw, msgspec.Raw) or not message.parts or SPELLED not in bytes(raw):
+        return message
+    last = message.parts[-1]
+    mark = _field(raw, "cache_control")
+    if not isinstance(mark, dict) or last.native is not None:
+        return message
+    marked = msgspec.structs.replace(last, native=Native(message.native.wire, {"cache_control": mark}))
+    return Message(message.role, (*message.parts[:-1], marked))
 
 
 def limited(body: Body) -> Body:

@@ -39,14 +39,15 @@ def text(part: Text) -> Any:
     """A text block; None if there is nothing in it, as Anthropic refuses an empty one."""
     if (mine := own(part.native)) is not None:
         return mine
-    return {"type": "text", "text": part.text, **_mark(part.native)} if part.text.strip() else None
+    return {"type": "text", "text": part.text, **mark(part.native)} if part.text.strip() else None
 
 
 def call(part: ToolCall, identity: str) -> Any:
     """A tool_use block under this id; the client's own bytes where they say the same."""
     if (mine := own(part.native)) is not None:
         return _renamed(mine, "id", part.id, identity)
-    return {"type": "tool_use", "id": identity, "name": legal(part.name), "input": wrapped(part)}
+    block = {"type": "tool_use", "id": identity, "name": legal(part.name), "input": wrapped(part)}
+    return block | mark(part.native)
 
 
 def result(part: ToolResult, identity: str, losses: list[Loss]) -> Any:
@@ -60,7 +61,7 @@ def result(part: ToolResult, identity: str, losses: list[Loss]) -> Any:
         block["is_error"] = True
     if content:
         block["content"] = plain(content)
-    return block | _mark(part.native)
+    return block | mark(part.native)
 
 
 def said(part: Text | Media | Opaque, losses: list[Loss]) -> Any:
@@ -94,7 +95,7 @@ def media(part: Media) -> Any:
     source = _source(part)
     kind = "image" if _is_picture(part) else "document"
     title = {"title": part.name} if part.name and kind == "document" else {}
-    return {"type": kind, "source": source, **title, **_mark(part.native)}
+    return {"type": kind, "source": source, **title, **mark(part.native)}
 
 
 def _is_picture(part: Media) -> bool:
@@ -138,12 +139,13 @@ def _standard(data: str) -> str:
     return data + "=" * (-len(data) % 4)
 
 
-def _mark(native: Native | None) -> dict[str, Any]:
-    """A cache mark that a client of another format set on a part, as gateways take it there."""
-    if native is None or not isinstance(native.body, Mapping):
+def mark(native: Native | None) -> dict[str, Any]:
+    """A cache mark that the client set on a part; those of other formats may, as gateways take it there."""
+    if native is None:
         return {}
-    mark = cast("Mapping[str, Any]", native.body).get("cache_control")
-    return {"cache_control": mark} if isinstance(mark, dict) else {}
+    body: Any = msgspec.json.decode(native.body) if isinstance(native.body, msgspec.Raw) else native.body
+    said = cast("Mapping[str, Any]", body).get("cache_control") if isinstance(body, Mapping) else None
+    return {"cache_control": said} if isinstance(said, dict) else {}
 
 
 def _renamed(block: Any, field: str, before: str, identity: str) -> Any:

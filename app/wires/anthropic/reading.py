@@ -1,8 +1,8 @@
 """What one Messages answer has said so far: chunk by chunk into events.
 
 A stream is message_start, blocks one after another, message_delta with the reason and the usage, message_stop; pings
-and unknown events may stand anywhere. What only Anthropic's own clients understand (signatures, server tools,
-citations) comes as Unknown, with the chunk as its native.
+and unknown events may stand anywhere. What only Anthropic's own clients understand (signatures, server tools) comes as
+Unknown, with the chunk as its native. Citations are told when their block ends: then it is known what rests on them.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from typing import Any
 import msgspec
 
 from app.chat.events import (
+    Cited,
     Event,
     Failed,
     Finished,
+    Searched,
     Started,
     TextDelta,
     ThinkingDelta,
@@ -28,6 +30,7 @@ from app.chat.events import (
 from app.chat.model import Chat, Message, Native, Part, Text, ToolCall
 from app.wires.anthropic.assembly import Assembly
 from app.wires.anthropic.bundle import Sealed
+from app.wires.anthropic.citing import FOUND, SEARCH, citation, found_in
 from app.wires.anthropic.errors import stream_failure
 from app.wires.anthropic.names import FINISH_IN, NAME, PAUSED, legal_id, reverse
 from app.wires.envelope import ANYTHING, as_list, as_object, as_text, compact, encode
@@ -106,6 +109,10 @@ class Reading:
         self._before = _said_before(chat)
         self._blocks = Assembly()
         self._kind = ""
+        self._previous = ""  # the kind of the block before
+        self._length = 0  # code points of visible words, and how many there were before the open block
+        self._begun = 0
+        self._queries: dict[str, str] = {}
         self._call = ToolCall("", "", "")
         self._parts: list[Part] = []
         self._ids: set[str] = set()
@@ -170,17 +177,19 @@ class Reading:
         block = OBJECT.decode(body)
         self._blocks.start(body, block)
         self._kind = kind = as_text(block.get("type"))
+        self._begun = self._length
         if any(value is not None for name, value in block.items() if name not in PLAIN.get(kind, ())):
             self._worth_keeping = True
         match kind:
             case "text":
                 text = as_text(block.get("text"))
-                events: list[Event] = [TextDelta(text, native)] if text else []
+                self._length += len(text)
                 self._parts.append(Text(text))
-                return [*events, *_cited(block)]
+                apart: list[Event] = [Unknown(native)] if self._previous == "text" else []
+                return [*apart, *([TextDelta(text, native)] if text else ())]
             case "thinking":
                 text, signature = as_text(block.get("thinking")), as_text(block.get("signature"))
-                events = [ThinkingDelta(text, native)] if text else []
+                events: list[Event] = [ThinkingDelta(text, native)] if text else []
                 return [*events, *([Unknown(_delta("signature_delta", "signature", signature))] if signature else ())]
             case "tool_use":
                 return self._called(block, body, native)
@@ -216,6 +225,7 @@ class Reading:
         delta = DELTA.decode(raw)
         match delta.type:
             case "text_delta":
+                self._length += len(delta.text)
                 self._blocks.delta({"type": "text_delta", "text": delta.text})
                 return [TextDelta(delta.text, native)] if delta.text else []
             case "thinking_delta":
@@ -229,20 +239,37 @@ class Reading:
             case _:
                 self._worth_keeping = True
                 self._blocks.delta(OBJECT.decode(raw))
-                return [Unknown(native)]
+                return [] if delta.type == "citations_delta" else [Unknown(native)]
 
     def _closed(self, native: Native) -> list[Event]:
         arguments = self._call.arguments or self._blocks.input
         block = self._blocks.stop()
-        kind, self._kind = self._kind, ""
+        kind, self._kind, self._previous = self._kind, "", self._kind
         if kind == "tool_use":
             call = self._whole_call(arguments or "{}")
             self._parts.append(call)
             self._calls += 1
             return [ToolCalled(self._calls - 1, call)]
         if kind == "text":
-            self._parts[-1] = Text(as_text(OBJECT.decode(block).get("text")))
-        return [] if kind in ("text", "thinking") else [Unknown(native)]
+            said = OBJECT.decode(block)
+            self._parts[-1] = Text(as_text(said.get("text")))
+            return self._cited(said)
+        return [] if kind == "thinking" else [Unknown(native), *self._searched(kind, block)]
+
+    def _cited(self, block: Mapping[str, Any]) -> list[Event]:
+        sources = map(as_object, as_list(block.get("citations")))
+        return [Cited(citation(source, self._begun, self._length)) for source in sources]
+
+    def _searched(self, kind: str, block: bytes) -> Iterable[Event]:
+        """A search is told with what it found: the query stands in the block before."""
+        if kind == "server_tool_use":
+            said = OBJECT.decode(block)
+            if said.get("name") == SEARCH:
+                self._queries[as_text(said.get("id"))] = as_text(as_object(said.get("input")).get("query"))
+        elif kind == FOUND:
+            said = OBJECT.decode(block)
+            query = self._queries.pop(as_text(said.get("tool_use_id")), "")
+            yield Searched((query,) if query else (), found_in(said), native=Native(NAME, block))
 
     def _whole_call(self, arguments: str) -> ToolCall:
         call = self._call
@@ -300,10 +327,6 @@ def _said_before(chat: Chat) -> tuple[bytes, ...]:
             break
         before[:0] = map(bytes, message.native.body.blocks)
     return tuple(before)
-
-
-def _cited(block: Mapping[str, Any]) -> Iterable[Unknown]:
-    return (Unknown(_delta("citations_delta", "citation", citation)) for citation in as_list(block.get("citations")))
 
 
 def _delta(kind: str, field: str, value: Any) -> Native:

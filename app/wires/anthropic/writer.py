@@ -9,12 +9,15 @@ from typing import Any
 
 import msgspec
 
-from app.chat.events import Event, Failed, TextDelta
+from app.chat.citations import Citation
+from app.chat.events import Cited, Event, Failed, TextDelta
 from app.chat.model import Chat
 from app.errors import ProxyError
 from app.wires.anthropic.assembly import Assembly
 from app.wires.anthropic.ceremony import Ceremony
+from app.wires.anthropic.citing import resting
 from app.wires.anthropic.errors import body_of, error_object
+from app.wires.anthropic.names import NAME
 from app.wires.envelope import as_object, encode
 from app.wires.wire import Stamp
 
@@ -60,16 +63,22 @@ class MessageWriter:
         self._ceremony = Ceremony(chat, stamp)
         self._blocks = Assembly()
         self._message: dict[str, Any] = {}
+        self._citations: list[Citation] = []
 
     def write(self, event: Event) -> bytes:
-        """Nothing yet: the answer goes out at its end."""
+        """Nothing yet: the answer goes out at its end, its texts cut where they rest on other providers' citations."""
+        if isinstance(event, Cited) and (event.citation.native is None or event.citation.native.wire != NAME):
+            self._citations.append(event.citation)
+            return b""
         self._take(self._ceremony.take(event))
         return b""
 
     def close(self) -> bytes:
         """The message."""
         self._take(self._ceremony.close())
-        return encode(self._message | {"content": list(map(msgspec.Raw, self._blocks.blocks))})
+        blocks = self._blocks.blocks
+        content = resting(blocks, self._citations) if self._citations else list(map(msgspec.Raw, blocks))
+        return encode(self._message | {"content": content})
 
     def fail(self, error: ProxyError) -> bytes:
         """An error body."""

@@ -10,6 +10,7 @@ came in.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby, takewhile
 from typing import Any
 
 import msgspec
@@ -51,11 +52,40 @@ class _Call(msgspec.Struct):
 def restore(message: Message, sealed: bytes) -> Message:
     """The message carrying Gemini's own parts. The address vouches that they say what the client's copy says.
 
-    A Gemini client that gave its signatures back has nothing missing: its message stays as it is.
+    A Gemini client that gave its signatures back has nothing missing: its message stays as it is. What another format
+    carries as a signature of its own is none of Gemini's.
     """
-    if any(isinstance(part, ToolCall | Thinking) and part.signature for part in message.parts):
+    if message.native is not None and message.native.wire == NAME and _is_signed(message):
         return message
     return message.carrying(Native(NAME, Sealed(tuple(SEALED.decode(sealed)))))
+
+
+def _is_signed(message: Message) -> bool:
+    """Whether Gemini's proof is where it has to be: on the first call, or, where nothing is called, on a thought."""
+    if message.calls:
+        return bool(message.calls[0].signature)
+    return any(isinstance(part, Thinking) and part.signature for part in message.parts)
+
+
+def lacks_signature(chat: Chat, model: str) -> bool:
+    """Whether the model would refuse the chat as its client wrote it: since the user last spoke, a step begins with a
+    call that has no signature, as another model made it (https://ai.google.dev/gemini-api/docs/thought-signatures).
+
+    What was said before that is not checked, and stays as it is.
+    """
+    if not signs(model):
+        return False
+    running = takewhile(lambda message: not _asks(message), reversed(chat.messages))
+    for role, run in groupby(reversed(list(running)), key=lambda message: message.role):
+        calls = [call for message in run for call in message.calls]
+        if role == "assistant" and calls and not calls[0].signature:
+            return True
+    return False
+
+
+def _asks(message: Message) -> bool:
+    """Whether it is the user's, with more in it than results."""
+    return message.role == "user" and any(not isinstance(part, ToolResult) for part in message.parts)
 
 
 def contents(chat: Chat, model: str) -> tuple[list[dict[str, Any]], list[Loss]]:

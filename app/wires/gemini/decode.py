@@ -33,6 +33,7 @@ from app.wires.envelope import (
     as_object,
     compact,
     forbids_storing,
+    is_null,
     open_body,
     read,
     read_or_mend,
@@ -65,7 +66,7 @@ def decode(inbound: Inbound) -> Chat:
 
 def _chat(inbound: Inbound, raw: bytes, mended: bool) -> Chat:
     named = open_body(raw)
-    fields = {camel(name): value for name, value in named.items()}
+    fields = {camel(name): value for name, value in named.items() if not is_null(value)}
     if "contents" not in fields:
         raise ClientError("contents is missing: send the whole conversation as a list of contents.", param="contents")
     messages = _contents(fields["contents"])
@@ -96,7 +97,9 @@ def _chat(inbound: Inbound, raw: bytes, mended: bool) -> Chat:
 
 
 def _fields(raw: msgspec.Raw, where: str) -> Fields:
-    return {camel(name): value for name, value in read(raw, RAW_FIELDS, where).items()}
+    """The fields under their canonical names; null is how proto-JSON says that a field is not there."""
+    fields = read(raw, RAW_FIELDS, where)
+    return {camel(name): value for name, value in fields.items() if not is_null(value)}
 
 
 def _contents(raw: msgspec.Raw) -> tuple[Message, ...]:

@@ -13,8 +13,8 @@ from app.errors import ClientError
 from app.wires import schema
 from app.wires.envelope import Envelope
 from app.wires.envelope import encode as to_json
-from app.wires.gemini.contents import contents
-from app.wires.gemini.names import NAME, generation, legal
+from app.wires.gemini.contents import contents, lacks_signature
+from app.wires.gemini.names import NAME, RESUMED, generation, legal
 from app.wires.gemini.options import tool_choice_of, tools_of
 from app.wires.gemini.spelling import camel
 from app.wires.unsaid import lost_marks
@@ -56,7 +56,8 @@ def encode(chat: Chat, target: Target) -> Outbound:
     if not isinstance(envelope, Envelope):
         return _anew(chat, target, where)
     fields = {name: raw for name, raw in envelope.fields.items() if name != "foldline"}
-    if chat.messages is envelope.messages and chat.system is envelope.system:
+    kept = chat.messages is envelope.messages and chat.system is envelope.system
+    if kept and not lacks_signature(chat, target.model):
         untouched = len(fields) == len(envelope.fields) and not envelope.mended
         return Outbound(where, envelope.raw if untouched else to_json(fields), untouched=untouched)
     written, losses = contents(chat, target.model)
@@ -92,6 +93,8 @@ def _anew(chat: Chat, target: Target, where: str) -> Outbound:
         body["generationConfig"] = config
     if chat.store is not None:
         body["store"] = chat.store
+    if chat.resume.startswith(RESUMED):
+        body["continuationToken"] = chat.resume.removeprefix(RESUMED)
     return Outbound(where, to_json(body | rest), tuple(dict.fromkeys(losses)))
 
 

@@ -21,6 +21,9 @@ Vertex AI documents too."""
 
 INTERRUPTED = "CONTINUATION"
 
+RESUMED = "continuationToken:"
+"""How `Chat.resume` begins while an answer is gone on with that stopped at INTERRUPTED: the token stands behind it."""
+
 _LEGAL = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_.-]")
 _GENERATION = re.compile(r"gemini-(\d+)(?:\.(\d+))?")

@@ -28,9 +28,10 @@ from app.errors import UpstreamError
 from app.wires.envelope import as_text, encode
 from app.wires.forgetful import Forgetful
 from app.wires.framing import FramedReader
+from app.wires.gemini.citing import Grounding
 from app.wires.gemini.decode import part as decode_part
 from app.wires.gemini.errors import stream_failure
-from app.wires.gemini.names import FINISH_IN, NAME, reverse
+from app.wires.gemini.names import FINISH_IN, NAME, RESUMED, reverse
 
 
 class Content(msgspec.Struct):
@@ -47,6 +48,8 @@ class Candidate(msgspec.Struct, rename="camel"):
     finish_reason: str | None = None
     finish_message: str | None = None
     index: int | None = 0
+    grounding_metadata: Any = None
+    continuation_token: str | None = None
 
 
 class Feedback(msgspec.Struct, rename="camel"):
@@ -98,6 +101,8 @@ class _Answer:
         self._kept: list[bytes] = []
         self._plain = ""  # unsigned answer text not yet in _kept
         self._worth_keeping = False
+        self._grounding = Grounding()
+        self._token = ""
 
     def take(self, body: Body, native: Native | None) -> list[Event]:
         """The events of one chunk (or of the whole answer)."""
@@ -109,9 +114,13 @@ class _Answer:
             events.append(Started(body.response_id or "", body.model_version or "", native))
         if body.prompt_feedback and body.prompt_feedback.block_reason:
             self._finish, self._words = "content_filter", body.prompt_feedback.block_reason
+        self._grounding.piece()
         for candidate in body.candidates or ():
             if candidate.index:
                 continue
+            self._token = candidate.continuation_token or self._token
+            if candidate.grounding_metadata is not None:
+                self._grounding.add(candidate.grounding_metadata)
             if candidate.content and candidate.content.parts:
                 events.extend(self._parts(candidate.content.parts, native))
             if candidate.finish_reason:
@@ -126,12 +135,13 @@ class _Answer:
         return events
 
     def _parts(self, raws: Iterable[msgspec.Raw], native: Native | None) -> Iterable[Event]:
-        for raw in raws:
+        for index, raw in enumerate(raws):
             part = decode_part(raw, "parts")
             self._keep(part, raw)
             match part:
                 case Text(text=text):
                     if text:
+                        self._grounding.say(index, text)
                         yield TextDelta(text, native)
                 case Thinking(text=text):
                     if text:
@@ -172,7 +182,14 @@ class _Answer:
         """The closing events; Failed if the answer has no end."""
         if self._finish is None:
             return [Failed(UpstreamError("Gemini's answer broke off before its end. Send the request again."))]
-        return [Finished("tool_calls" if self._calls and self._finish == "stop" else self._finish)]
+        reason = "tool_calls" if self._calls and self._finish == "stop" else self._finish
+        return [*self._grounding.told(), Finished(reason)]
+
+    def onward(self, chat: Chat) -> Chat | None:
+        """The same request with the token that the answer stopped with."""
+        if self._finish != "paused" or not self._token:
+            return None
+        return msgspec.structs.replace(chat, resume=RESUMED + self._token)
 
     def sealed(self) -> bytes:
         """Gemini's own parts, if they hold more than words: signatures, call ids, code, unknown fields."""
@@ -197,6 +214,10 @@ class StreamReader(FramedReader, Forgetful):
     def _end(self) -> list[Event]:
         """The only end marker of this format is the finishReason seen before."""
         return self._answer.finish()
+
+    def onward(self, chat: Chat) -> Chat | None:
+        """The request for the rest of a paused answer."""
+        return self._answer.onward(chat)
 
     def sealed(self) -> bytes:
         """What a client may drop."""
@@ -228,6 +249,10 @@ class AnswerReader(Forgetful):
         if any(isinstance(event, Failed) for event in events):
             return events
         return [*events, *self._answer.finish()]
+
+    def onward(self, chat: Chat) -> Chat | None:
+        """The request for the rest of a paused answer."""
+        return self._answer.onward(chat)
 
     def sealed(self) -> bytes:
         """What a client may drop."""

@@ -8,10 +8,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.chat.events import Event, Failed, Finished, Started, TextDelta, ThinkingDelta, ToolCalled, Usage
+from app.chat.citations import Citation
+from app.chat.events import (
+    Cited,
+    Event,
+    Failed,
+    Finished,
+    Searched,
+    Started,
+    TextDelta,
+    ThinkingDelta,
+    ToolCalled,
+    Usage,
+)
 from app.chat.model import Chat, ToolCall
 from app.errors import ProxyError
 from app.wires.envelope import encode
+from app.wires.gemini.citing import grounding
 from app.wires.gemini.contents import wrapped
 from app.wires.gemini.errors import error_object
 from app.wires.gemini.names import FINISH_OUT
@@ -31,16 +44,24 @@ class StreamWriter:
         self._model = ""
         self._usage: Usage | None = None
         self._finish: Finished | None = None
+        self._said: list[str] = []
+        self._citations: list[Citation] = []
+        self._searches: list[Searched] = []
 
     def write(self, event: Event) -> bytes:
-        """The chunk for this event; finish reason and usage wait for close."""
+        """The chunk for this event; sources, finish reason and usage wait for close."""
         match event:
             case TextDelta(text=text):
+                self._said.append(text)
                 return self._parts([{"text": text}]) if text else b""
             case ThinkingDelta(text=text):
                 return self._parts([{"text": text, "thought": True}]) if text else b""
             case ToolCalled(call=call):
                 return self._parts([call_part(call)])
+            case Cited():
+                self._citations.append(event.citation)
+            case Searched():
+                self._searches.append(event)
             case Started():
                 self._model = event.model
             case Usage():
@@ -66,9 +87,11 @@ class StreamWriter:
         return b"data: " + chunk + b"\r\n\r\n"
 
     def close(self) -> bytes:
-        """The last chunk: finish reason and usage."""
+        """The last chunk: sources, finish reason and usage."""
         reason = FINISH_OUT[self._finish.reason] if self._finish else "STOP"
         candidate = {"content": {"role": "model", "parts": [{"text": ""}]}, "finishReason": reason, "index": 0}
+        if sources := grounding(self._citations, self._searches, "".join(self._said)):
+            candidate["groundingMetadata"] = sources
         return self._chunk({"candidates": [candidate], "usageMetadata": usage_object(self._usage)})
 
     def fail(self, error: ProxyError) -> bytes:
@@ -114,9 +137,12 @@ class AnswerWriter(WholeWriter):
             parts.append({"text": reply.text})
         parts.extend(call_part(call) for call in reply.calls)
         reason = FINISH_OUT[reply.finished.reason] if reply.finished else "STOP"
+        candidate = {"content": {"role": "model", "parts": parts}, "finishReason": reason, "index": 0}
+        if sources := grounding(reply.citations, reply.searches, reply.text, int(bool(reply.thinking))):
+            candidate["groundingMetadata"] = sources
         return encode(
             {
-                "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": reason, "index": 0}],
+                "candidates": [candidate],
                 "usageMetadata": usage_object(reply.usage),
                 "modelVersion": reply.model or self._chat.model,
                 "responseId": self._stamp.id,

@@ -11,9 +11,11 @@ from typing import Any
 import msgspec
 
 from app.chat.events import (
+    Cited,
     Event,
     Failed,
     Finished,
+    Searched,
     Started,
     TextDelta,
     ThinkingDelta,
@@ -26,6 +28,7 @@ from app.chat.model import Chat, Native, ToolCall
 from app.errors import UpstreamError
 from app.wires.envelope import ANYTHING, RAW_FIELDS, as_list, as_object, as_text
 from app.wires.gemini_interactions.assembly import Step
+from app.wires.gemini_interactions.citing import CALL, RESULT, citations, queries_of, suggestions_of
 from app.wires.gemini_interactions.errors import blocked, stream_failure
 from app.wires.gemini_interactions.names import CONTINUED, FINISH_IN, NAME, UNFINISHED, reverse
 
@@ -80,6 +83,9 @@ class Answer:
         self._calls = 0
         self._steps: dict[int, Step] = {}
         self._open: set[int] = set()
+        self._length = 0  # code points of visible words, and how many there were before each step
+        self._starts: dict[int, int] = {}
+        self._queries: tuple[str, ...] = ()
         self._literal: list[msgspec.Raw] = []
         self._id = ""
         self._status = ""
@@ -148,9 +154,10 @@ class Answer:
         """A step begins, maybe with its first words."""
         step = self._steps[index] = Step(raw, self._calls)
         self._open.add(index)
+        self._starts[index] = self._length
         match step.kind:
             case "model_output":
-                return _text(step.beginning, native)
+                return self._text(step.beginning, native)
             case "thought":
                 return [ThinkingDelta(step.beginning, native)] if step.beginning else []
             case "function_call":
@@ -174,7 +181,7 @@ class Answer:
             case "text":
                 words = as_text(said.text)
                 step.say(words)
-                return _text(words, native)
+                return self._text(words, native)
             case "thought_summary":
                 content = as_object(said.content)
                 step.add(content)
@@ -187,6 +194,7 @@ class Answer:
                 return self._argue(step, as_text(said.arguments), native)
             case "text_annotation_delta":
                 step.annotate(as_list(said.annotations))
+                return []  # told when the step ends: then all the words are there
             case _ if step.kind == "model_output":
                 step.add(as_object(ANYTHING.decode(raw)))
             case _:
@@ -207,7 +215,7 @@ class Answer:
         step = self._steps[index]
         call = step.call
         if call is None:
-            return []
+            return self._sources(step, self._starts[index])
         if call.kind == "custom":
             words = _free_text(step.arguments)
             return [ToolCalled(step.number, ToolCall(call.id, call.name, words, call.signature, "custom"))]
@@ -215,6 +223,25 @@ class Answer:
         rest: list[Event] = [] if step.pieces else [ToolCallDelta(step.number, arguments=arguments)]
         whole = ToolCall(call.id, call.name, arguments, call.signature)
         return [*rest, ToolCalled(step.number, whole)]
+
+    def _text(self, words: str, native: Native | None) -> list[Event]:
+        self._length += len(words)
+        return [TextDelta(words, native)] if words else []
+
+    def _sources(self, step: Step, start: int) -> list[Event]:
+        """What the words of a step rest on; or what a search looked for, told with its result."""
+        match step.kind:
+            case "model_output":
+                return [Cited(citation) for citation in citations(step.contents, start)]
+            case name if name == CALL:
+                self._queries += queries_of(as_object(ANYTHING.decode(step.whole())))
+            case name if name == RESULT:
+                queries, self._queries = self._queries, ()
+                suggestions = suggestions_of(as_object(ANYTHING.decode(step.whole())))
+                return [Searched(queries, (), suggestions, Native(NAME, step.kind))]
+            case _:
+                pass
+        return []
 
     def _named(self, step: Step) -> ToolCall:
         """The call as the client knows it: its own name for the tool, an id that no other call of this answer has."""
@@ -258,10 +285,6 @@ def _fault(said: Interaction) -> Any:
         if error := as_object(ANYTHING.decode(raw)).get("error"):
             return error
     return {"message": "Gemini could not complete its answer."}
-
-
-def _text(words: str, native: Native | None) -> list[Event]:
-    return [TextDelta(words, native)] if words else []
 
 
 def _free_text(arguments: str) -> str:

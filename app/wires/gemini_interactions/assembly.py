@@ -93,6 +93,12 @@ class Step:
             self._contents[-1] = last | {"text": as_text(last.get("text")) + "".join(self._more)}
             self._more = []
 
+    @property
+    def contents(self) -> list[Any]:
+        """What it holds by now."""
+        self._join()
+        return self._contents
+
     def merge(self, delta: Mapping[str, msgspec.Raw]) -> None:
         """Fields of a step that its provider runs: each delta says them as they stand now."""
         self._fields |= {name: value for name, value in delta.items() if name != "type"}

@@ -11,10 +11,13 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from app.chat.citations import Citation
 from app.chat.events import (
+    Cited,
     Event,
     Failed,
     Finished,
+    Searched,
     Started,
     TextDelta,
     ThinkingDelta,
@@ -27,6 +30,7 @@ from app.chat.model import Chat, Native, ToolCall
 from app.errors import ProxyError
 from app.wires.envelope import encode
 from app.wires.gemini.contents import wrapped
+from app.wires.gemini_interactions.citing import annotated, annotation
 from app.wires.gemini_interactions.errors import error_object
 from app.wires.gemini_interactions.names import FINISH_OUT, ID_PREFIX, NAME
 from app.wires.whole import WholeWriter
@@ -41,7 +45,7 @@ class _Piece(msgspec.Struct):
     delta: msgspec.Raw = msgspec.Raw(b"")
 
 
-_Said: TypeAlias = TextDelta | ThinkingDelta | ToolCallDelta | ToolCalled | Unknown
+_Said: TypeAlias = TextDelta | ThinkingDelta | ToolCallDelta | ToolCalled | Cited | Unknown
 PIECE = msgspec.json.Decoder(_Piece)
 FOREIGN = "foreign"
 DONE = b"event: done\ndata: [DONE]\n\n"
@@ -65,14 +69,18 @@ class StreamWriter:
         self._argued = False
         self._told: set[int] = set()
         self._waiting: list[_Said] = []
+        self._words_before = 0  # code points of visible words before the open step
+        self._spoken: list[str] = []
         self._usage: Usage | None = None
         self._finish: Finished | None = None
 
     def write(self, event: Event) -> bytes:
         """The events of this format for this one; what ends the answer waits for close."""
         match event:
-            case TextDelta() | ThinkingDelta() | ToolCallDelta() | ToolCalled() | Unknown():
+            case TextDelta() | ThinkingDelta() | ToolCallDelta() | ToolCalled() | Cited() | Unknown():
                 return self._say(event)
+            case Searched():  # Google's own came as steps; none is made up for another provider's
+                return b""
             case Started():
                 self._model = event.model
                 return self._begin()
@@ -91,7 +99,7 @@ class StreamWriter:
             return b""
         match event:
             case TextDelta():
-                return self._words("model_output", {"type": "text", "text": event.text}) if event.text else b""
+                return self._speak(event.text) if event.text else b""
             case ThinkingDelta():
                 content = {"type": "text", "text": event.text}
                 return self._words("thought", {"type": "thought_summary", "content": content}) if event.text else b""
@@ -100,6 +108,8 @@ class StreamWriter:
                 return first + self._argue(event.arguments)
             case ToolCalled():
                 return self._called(event, own)
+            case Cited():
+                return self._cite(event.citation)
             case Unknown():
                 return self._hand_on(event.native)
 
@@ -113,6 +123,21 @@ class StreamWriter:
         if piece.event_type == "step.delta" and self._open in (FOREIGN, "model_output"):
             return self._event("step.delta", {"index": self._index, "delta": piece.delta})
         return b""
+
+    def _speak(self, text: str) -> bytes:
+        if self._open != "model_output":
+            self._words_before += sum(map(len, self._spoken))
+            self._spoken = []
+        self._spoken.append(text)
+        return self._words("model_output", {"type": "text", "text": text})
+
+    def _cite(self, cited: Citation) -> bytes:
+        """A citation of the open text. One that comes when that is over has no place any more."""
+        if self._open != "model_output" or not self._spoken:
+            return b""
+        said = annotation(cited, "".join(self._spoken), self._words_before)
+        delta = {"type": "text_annotation_delta", "annotations": [said]}
+        return self._event("step.delta", {"index": self._index, "delta": delta}) if said else b""
 
     def _words(self, kind: str, delta: dict[str, Any]) -> bytes:
         first = b"" if self._open == kind else self._start({"type": kind}, kind)
@@ -211,7 +236,7 @@ class WholeResourceWriter(WholeWriter):
             steps.append({"type": "thought", "summary": [{"type": "text", "text": reply.thinking}]})
         steps.extend(self._foreign)
         if reply.text:
-            steps.append({"type": "model_output", "content": [{"type": "text", "text": reply.text}]})
+            steps.append({"type": "model_output", "content": [annotated(reply.text, reply.citations)]})
         steps.extend(call_step(call) for call in reply.calls)
         written = resource(self._chat, self._stamp, reply.model, status_of(reply.finished))
         return encode(written | {"steps": steps, "usage": usage_object(reply.usage)} | faults(reply.finished))

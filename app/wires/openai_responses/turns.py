@@ -68,7 +68,8 @@ class Turns:
     """Reads items in order.
 
     `ours` tells that an item of our own making (reasoning, a search) was among them, which must not go to OpenAI;
-    `refers` that one stands for something that only OpenAI holds; `last` is how many items the last message was made of.
+    `refers` that one stands for something that only OpenAI holds; `last` is how many items the last message was made
+    of.
     """
 
     def __init__(self) -> None:

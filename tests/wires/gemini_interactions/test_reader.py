@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.chat.citations import Citation
 from app.chat.events import (
+    Cited,
     Event,
     Failed,
     Finished,
@@ -22,7 +24,7 @@ from app.chat.events import (
     Unknown,
     Usage,
 )
-from app.chat.model import ToolCall
+from app.chat.model import Native, ToolCall
 from app.chat.reply import Reply
 from app.errors import UpstreamError
 from tests.wires.gemini_interactions.speaking import (
@@ -104,7 +106,7 @@ def test_a_stream_is_told_in_its_order() -> None:
         ThinkingDelta("m 日"),
         TextDelta("Grü"),
         TextDelta("ße 🎌"),
-        Unknown(None),  # pyright: ignore[reportArgumentType] (natives are left out of the comparison)
+        Cited(Citation("u", end=7, native=Native("gemini_interactions", {"type": "url_citation", "url": "u"}))),
         ToolCallDelta(0, "c1", "f"),
         ToolCallDelta(0, arguments='{"n":'),
         ToolCallDelta(0, arguments="10000000000000000000000000}"),

@@ -1,0 +1,63 @@
+"""Citations between all formats: each client gets what the words rest on, at exactly those words, in its own way."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from app.chat.model import Chat
+from app.wires.wire import Inbound, Stamp
+from tests.any_to_any.cited import BETWEEN, EXPECTED, FIRST, SECOND, STREAMED, WHOLE, WORDS, Cited, gathered, read
+from tests.any_to_any.clients import FORMATS, Format, Json
+from tests.any_to_any.rows import HELLO
+from tests.any_to_any.table import WIRES
+
+PAIRS = [(upstream, client) for upstream in FORMATS for client in FORMATS]
+AT_THE_END = ("chat", "generate", "interactions")
+"""Formats in whose streams it is known only after all words of a text what they rest on."""
+
+
+def _asked(client: Format) -> Chat:
+    return WIRES[client].decode(Inbound(json.dumps(HELLO[client]).encode(), "m"))
+
+
+def _through(upstream: Format, client: Format, answer: bytes, *, streamed: bool, stream: bool) -> bytes:
+    """What a client gets of a provider's answer; `streamed` is how it came, `stream` how it is wanted."""
+    chat = _asked(client)
+    reader = WIRES[upstream].reader(chat, streamed, lambda: "1")
+    writer = WIRES[client].writer(chat, Stamp("1", 1_790_000_000), stream)
+    events = [event for byte in answer for event in reader.feed(bytes((byte,)))] + reader.close()
+    return b"".join(map(writer.write, events)) + writer.close()
+
+
+def _whole(upstream: Format) -> bytes:
+    return json.dumps(WHOLE[upstream]).encode()
+
+
+@pytest.mark.parametrize(("upstream", "client"), PAIRS)
+def test_a_whole_answer_says_what_each_of_its_words_rests_on(upstream: Format, client: Format) -> None:
+    body: Json = json.loads(_through(upstream, client, _whole(upstream), streamed=False, stream=False))
+    assert read(client, body) == (WORDS, EXPECTED)
+
+
+@pytest.mark.parametrize(("upstream", "client"), PAIRS)
+def test_a_stream_says_what_its_words_rest_on(upstream: Format, client: Format) -> None:
+    raw = _through(upstream, client, STREAMED[upstream], streamed=True, stream=True)
+    assert read(client, gathered(client, raw)) == (WORDS, _expected(upstream, client))
+
+
+def _expected(upstream: Format, client: Format) -> list[Cited]:
+    """In a stream of Messages a citation stands for its block: for all words since the last ones that were cited."""
+    (one, first, _), (two, second, _) = EXPECTED
+    if client != "anthropic" or upstream == "anthropic":
+        return EXPECTED
+    if upstream in AT_THE_END:
+        return [(one, first, WORDS), (two, second, WORDS)]
+    return [(one, first, FIRST), (two, second, BETWEEN + SECOND)]
+
+
+@pytest.mark.parametrize(("upstream", "client"), PAIRS)
+def test_a_stream_and_an_answer_in_one_piece_say_the_same(upstream: Format, client: Format) -> None:
+    body: Json = json.loads(_through(upstream, client, STREAMED[upstream], streamed=True, stream=False))
+    assert read(client, body) == (WORDS, EXPECTED)
