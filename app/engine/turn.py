@@ -35,6 +35,7 @@ from app.observe import Outcome, TurnDetails
 from app.state.keys import Session
 from app.state.store import Recalled
 from app.wires.anthropic.names import NAME as ANTHROPIC
+from app.wires.envelope import Envelope
 from app.wires.envelope import encode as to_json
 from app.wires.lost import is_lost
 from app.wires.threads import THREADS
@@ -109,8 +110,7 @@ class Turn:
         kept_in = self.thread.session if self.thread else None
         self.session = session_of(chat, headers, addresses, request.tenant, kept_in)
         self.id = f"t-{self.session.tenant}{self.session.root}-{engine.new_id()}"
-        size = len(request.inbound.body)
-        made = await planned(engine, self._recall, self.session, chat, addresses, size, request.wire.name)
+        made = await planned(engine, self._recall, self.session, chat, addresses, self._size(), request.wire.name)
         self._take(made)
         refuse_confined(request.wire.name, made.candidates[0].upstream.wire.name, self.chat)
         if chat.stream and chat.framing == "sse":
@@ -199,7 +199,7 @@ class Turn:
         candidate = self._sender.last
         if candidate is None or made.policy.off or not made.known.waits:
             return None
-        scale = self.engine.counting.overflowed(made, candidate, error.message, len(self.request.inbound.body))
+        scale = self.engine.counting.overflowed(made, candidate, error.message, self._size())
         known = replace(made.known, scale=scale, overflowed=True)
         shorter = await self._summed_up(self._take(made.again(known)))
         if shorter.plan.chat.messages == made.plan.chat.messages:
@@ -247,6 +247,12 @@ class Turn:
         addresses += tuple(map(self._chain.extend, chat.messages[len(addresses) :]))
         self.addresses = addresses
         return chat, addresses
+
+    def _size(self) -> int:
+        """Bytes of the whole chat, of which a client that goes on by an id sends only the last."""
+        envelope = self.chat.native.body if self.chat.native else None
+        whole = len(envelope.raw) if isinstance(envelope, Envelope) else 0
+        return max(len(self.request.inbound.body), whole)
 
     def stamp(self) -> Stamp:
         """The identity of an answer that we write ourselves; the same whenever it is asked for."""

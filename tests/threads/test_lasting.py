@@ -45,6 +45,23 @@ async def test_a_restart_and_a_second_replica_know_every_id(front: Front, format
             assert "KIWI-7" in (await later.ask("What is the berth?", third.id)).text
 
 
+@pytest.mark.parametrize("way", ["chat", "responses", "interactions"])
+async def test_a_long_conversation_of_short_requests_is_folded(front: Front, format_: Format, way: str) -> None:
+    """What counts is the whole conversation, of which each request brings only the end."""
+    model, settings = WAYS[way]
+    at = 600
+    small = {"fold_at_tokens": at, "fold_to_tokens": at // 2, "keep_recent": 2, "summary_when": "before"}
+    async with front(format_, model, **settings, **small) as client:
+        said, plans = await client.ask("The code is PLUM-4711."), list[str]()
+        for number in range(20):
+            words = f"Note {number}: " + "the quay was calm. " * 6
+            assert len(words) + len(said.id) + 120 < at // 2, "no request is large enough to be folded by itself"
+            said = await client.ask(words, said.id)
+            plans.append(said.plan)
+        assert "summary=" in plans[-1]
+        assert "PLUM-4711" in (await client.ask("What is the code?", said.id)).text
+
+
 @pytest.mark.parametrize("way", list(WAYS))
 async def test_a_fold_in_between_leaves_ids_and_facts_alone(front: Front, format_: Format, way: str) -> None:
     model, settings = WAYS[way]
