@@ -40,10 +40,6 @@ SURE = 60.0
 """Seconds in which a result that was stored is taken to be there: then a turn that brings it looks again. Sessions are
 forgotten, stores are emptied, and the oldest results make room."""
 
-FETCHED = 2
-"""Times TOOL_RESULT_TOKENS that one fetch may take: of rows that take up to 300 tokens each all 40 come, as asked for,
-while a form of the whole stays within the setting itself."""
-
 _HANDLE_BYTES = 15
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.Decoder(Parked).decode
@@ -131,7 +127,7 @@ class Parking:
                 return None
             return _unpack(found) if found is not None else None
 
-        bounds = Bounds(policy.fetch_rows_limit, FETCHED * policy.tool_result_tokens, family_of(chat.model))
+        bounds = Bounds(policy.fetch_rows_limit, policy.tool_result_tokens, family_of(chat.model))
         return Fetching(name, bounds, find)
 
 

@@ -6,15 +6,16 @@ an exception: the model reads it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeGuard, cast
 
 import msgspec
 
+from app.chat import size
 from app.chat.family import Family
 from app.context.tool_results import Parked, parsed
 from app.context.tool_results.cutting import cut
-from app.context.tool_results.fitting import most_that_fits
+from app.context.tool_results.fitting import ASCII, most_that_fits, most_tokens
 from app.context.tool_results.sections import sections
 from app.context.tool_results.shapes import Lines, Table, quoted, spelled
 from app.tools.where import BadFilterError, Condition, conditions
@@ -31,9 +32,24 @@ LINES_A_ROW = 10
 AROUND = 1
 """Lines before and behind one that was searched for."""
 
+GRACE, FINEST = 1.25, 2
+"""How far a call may pass its tokens if it then gives all that was asked for; else it holds to them, to the token. 40
+rows of 154 tokens each come as one page, and not as 38 and a remainder. The first is by OpenAI's tokenizer, so that a
+page is the same one whatever model reads it; the second by the model's own, as Claude's cuts much finer."""
+
 LONGEST_VALUES = (0, 4000, 1500, 500, 160)
 """Characters of the longest value, tried in turn until at least one row fits; 0: no value is cut."""
 
+NEVER_CUT = LONGEST_VALUES[-1]
+"""Characters up to which a value is always shown whole."""
+
+LONGEST_ALONE = (0, 16_000, 8000, *LONGEST_VALUES[1:])
+"""The same where one row is asked for."""
+
+_SHAPES = (
+    "handle and search are text; offset, limit and start whole numbers; fields is a list of names, where a list of "
+    "conditions, beside true or false."
+)
 _KNOWN = ("handle", "offset", "limit", "fields", "where", "search", "start", "beside")
 
 
@@ -41,7 +57,7 @@ class Bounds(msgspec.Struct, frozen=True):
     """What one call may give.
 
     Args:
-        rows: FETCH_ROWS_LIMIT. tokens: TOOL_RESULT_TOKENS. family: whose tokenizer counts.
+        rows: FETCH_ROWS_LIMIT. tokens: TOOL_RESULT_TOKENS; see GRACE. family: whose tokenizer counts.
     """
 
     rows: int = 40
@@ -79,7 +95,8 @@ def fetch(parked: Parked | None, arguments: str | Mapping[str, Any], bounds: Bou
 
 
 def answer(parked: Parked | None, arguments: str | Mapping[str, Any], bounds: Bounds = BOUNDS) -> Answer:
-    """What the model gets for these arguments; at most `bounds.rows` rows and `bounds.tokens` tokens.
+    """What the model gets for these arguments; at most `bounds.rows` rows and `bounds.tokens` tokens (see GRACE), all
+    that stands around the rows included.
 
     Args:
         parked: what is stored under the handle; None if it is unknown, foreign or expired.
@@ -115,15 +132,25 @@ def asked_of(arguments: str | Mapping[str, Any]) -> Asked | str:
     if not _is_object(said):
         return "The arguments must be an object with a handle, and an offset or a filter."
     given = {name: said[name] for name in _KNOWN if said.get(name) is not None}
+    if isinstance(given.get("handle"), str):
+        given["handle"] = given["handle"].strip(" \t\r\n\"'`")
     if isinstance(given.get("fields"), str):
-        given["fields"] = [name.strip() for name in given["fields"].split(",") if name.strip()]
+        given["fields"] = _listed(given["fields"])
     try:
         asked = msgspec.convert(given, Asked, strict=False)
     except msgspec.ValidationError as problem:
-        return f"The arguments are not understood: {problem}."
+        return f"The arguments are not understood ({problem}). {_SHAPES}"
     if asked.offset < 0 or asked.limit < 0 or asked.start < 0:
         return "offset, limit and start must be 0 or more."
     return asked
+
+
+def _listed(words: str) -> list[str]:
+    """Names that came as text: a JSON list, or words between commas."""
+    try:
+        return msgspec.json.decode(words, type=list[str])
+    except (msgspec.DecodeError, RecursionError):
+        return [name.strip() for name in words.split(",") if name.strip()]
 
 
 def _rows(table: Table, asked: Asked, bounds: Bounds) -> str:
@@ -131,7 +158,8 @@ def _rows(table: Table, asked: Asked, bounds: Bounds) -> str:
     limit = min(asked.limit or bounds.rows, bounds.rows)
     rows = picked[asked.offset : asked.offset + limit]
     text = ""
-    for longest in LONGEST_VALUES:
+    lengths = LONGEST_ALONE if len(rows) == 1 else LONGEST_VALUES
+    for longest in lengths[1:] if asked.start else lengths:
         shown: dict[int, bytes] = {}
 
         def build(count: int, longest: int = longest, shown: dict[int, bytes] = shown) -> str:
@@ -140,10 +168,21 @@ def _rows(table: Table, asked: Asked, bounds: Bounds) -> str:
                     shown[row] = _row(table, row, fields, longest, asked.start)
             return _answer(table, asked, picked, [shown[row] for row in rows[:count]], longest)
 
-        count, text = most_that_fits(len(rows), build, bounds.tokens, bounds.family)
+        count, text = _fullest(len(rows), build, bounds)
         if count > 0 or not rows:
             break
     return text or _answer(table, asked, picked, [], 0)
+
+
+def _fullest(count: int, build: Callable[[int], str], bounds: Bounds) -> tuple[int, str]:
+    """All that was asked for if that is but a little too much, else as much as fits."""
+    fitting = most_that_fits(count, build, bounds.tokens, bounds.family, bound=True)
+    if 0 < count == fitting[0]:
+        return fitting
+    whole = build(count)
+    if len(whole) > bounds.tokens * GRACE * ASCII or most_tokens(whole, "openai") > bounds.tokens * GRACE:
+        return fitting
+    return (count, whole) if size.of_text(whole, bounds.family) <= bounds.tokens * FINEST else fitting
 
 
 def _picked(table: Table, asked: Asked) -> tuple[Sequence[int], tuple[str, ...]]:
@@ -200,12 +239,12 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def _row(table: Table, row: int, fields: Sequence[str], longest: int, start: int) -> bytes:
-    if not fields and not longest and not start:
+    if not fields and not longest:
         return table.raw(row)
     cells = [(name, value) for name, value in table.cells(row).items() if not fields or name in fields]
-    if not longest and not start:
+    if not longest:
         return spelled(cells)
-    return spelled((name, cut(value, longest or 4000, start if len(value) > start else 0)) for name, value in cells)
+    return spelled((name, cut(value, longest, start if len(value) > NEVER_CUT else 0)) for name, value in cells)
 
 
 def _answer(table: Table, asked: Asked, picked: Sequence[int], rows: Sequence[bytes], longest: int) -> str:
@@ -261,7 +300,7 @@ def _lines(whole: Lines, asked: Asked, bounds: Bounds) -> str:
     def build(count: int) -> str:
         return _numbered(lines, asked, picked, chosen[:count])
 
-    _, text = most_that_fits(len(chosen), build, bounds.tokens, bounds.family)
+    _, text = _fullest(len(chosen), build, bounds)
     return text or _numbered(lines, asked, picked, ())
 
 

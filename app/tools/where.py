@@ -78,6 +78,8 @@ def _condition(said: Mapping[str, Any], fields: Sequence[str]) -> Condition:
     if op not in OPERATORS:
         raise BadFilterError(f"{str(op)[:30]!r} is no operator. {_form(fields)}")
     value = said.get("value")
+    if "value" not in said and op not in VALUELESS:
+        raise BadFilterError(f"The condition on {name[:60]!r} has no value to compare with. {_form(fields)}")
     if op == "in" and isinstance(value, str):
         value = _list(value)
     if op == "in" and not isinstance(value, list):
@@ -124,7 +126,12 @@ def _value(text: bytes) -> Said:
         return text.decode()
     if sign in (b"t", b"f"):
         return sign == b"t"
-    return None if sign == b"n" else Decimal(text.decode())
+    if sign == b"n":
+        return None
+    try:
+        return Decimal(text.decode())
+    except InvalidOperation:  # an exponent beyond all that can be counted with: such a number equals its own spelling
+        return text.decode()
 
 
 def _number(value: Any) -> Decimal | None:
@@ -212,4 +219,5 @@ _ALIASES = {
 }
 """What models write instead."""
 
-OPERATORS = (*_TESTS, "exists", "missing")
+VALUELESS = ("exists", "missing")
+OPERATORS = (*_TESTS, *VALUELESS)

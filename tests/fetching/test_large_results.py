@@ -1,4 +1,4 @@
-"""A result of many megabytes keeps no other stream waiting while it is made small, and stays small itself."""
+"""A result of many megabytes keeps no other stream waiting while it is made small or read, and stays small itself."""
 
 from __future__ import annotations
 
@@ -8,11 +8,18 @@ from typing import Any
 
 import pytest
 
+from app.chat.events import ToolCalled
+from app.chat.model import ToolCall
+from app.chat.reply import Reply
 from app.context.known import Known
 from app.context.plan import Draft
 from app.context.policy import Policy
 from app.context.steps import STEPS
+from app.context.tool_results import Parked
+from app.engine.fetching import BESIDE as LARGE
+from app.engine.fetching import Fetching
 from app.engine.planning import BESIDE
+from app.tools.fetch_rows import Bounds
 from tests.chaining.provider import Json, Provider
 from tests.engine.scripts import Stage, call, openai_says
 from tests.fetching.conftest import StartFront, with_reviews
@@ -35,6 +42,32 @@ async def test_a_large_result_is_made_small_beside_the_event_loop(size: int, bes
     seen = await stage.says("openai", {"messages": _history("row\n" * (size // 4))})
     assert seen.reply.text == "fine"
     assert [thread is not threading.main_thread() for thread in where] == [beside]
+
+
+class _Watched(str):
+    """Text that notes in which threads it is read."""
+
+    __slots__ = ("readers",)
+
+    def encode(self, encoding: str = "utf-8", errors: str = "strict") -> bytes:
+        self.readers.append(threading.current_thread())
+        return super().encode(encoding, errors)
+
+
+@pytest.mark.parametrize(("size", "beside"), [(LARGE // 2, False), (2 * LARGE, True)])
+async def test_a_large_result_is_read_beside_the_event_loop(size: int, beside: bool) -> None:
+    text = _Watched("row\n" * (size // 4))
+    text.readers = []
+
+    async def find(handle: str) -> Parked:
+        return Parked("log", text)
+
+    hop = Reply()
+    hop.add(ToolCalled(0, ToolCall("c1", "fetch_rows", '{"handle":"res_1","search":"row"}')))
+    given = await Fetching("fetch_rows", Bounds(), find).results(hop)
+    assert "match" in given[0].text
+    assert text.readers
+    assert {thread is not threading.main_thread() for thread in text.readers} == {beside}
 
 
 def _history(result: str) -> list[Json]:

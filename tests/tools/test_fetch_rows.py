@@ -10,9 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.chat.family import Family
+from app.chat.model import ToolCall
 from app.chat.size import of_text
 from app.context.tool_results import Parked
-from app.tools.fetch_rows import UNKNOWN, Bounds, answer, fetch
+from app.tools.fetch_rows import FINEST, GRACE, UNKNOWN, Bounds, answer, fetch
+from app.tools.gate import handles_of
 from tests.context.tool_results.making import csv_text, log, orders, reviews, words
 
 ORDERS = Parked("array", json.dumps(orders()))
@@ -32,15 +35,43 @@ def test_rows_200_to_239_are_the_originals() -> None:
     assert (form["total_rows"], form["offset"], form["returned_rows"], form["next_offset"]) == (312, 200, 40, 240)
 
 
-def test_one_call_gives_at_most_so_many_rows_and_tokens() -> None:
+FAMILIES = pytest.mark.parametrize("family", ["openai", "claude", "gemini", "other"])
+
+
+@FAMILIES
+def test_one_call_gives_at_most_so_many_rows_and_tokens(family: Family) -> None:
     assert fetched(ORDERS, limit=500)["returned_rows"] == 40
     heavy = Parked("array", json.dumps(reviews(length=400)))
-    text = fetch(heavy, {"handle": "res_1"}, Bounds(tokens=3000))
+    text = fetch(heavy, {"handle": "res_1"}, Bounds(tokens=3000, family=family))
     form = json.loads(text)
-    assert of_text(text, "other") <= 3000
+    assert of_text(text, family) <= 3000
+    assert len(text) <= 3000 * 4, "by the rule of thumb too"
     assert 0 < form["returned_rows"] < 40
     assert form["next_offset"] == form["returned_rows"]
     assert "offset=" in form["note"]
+
+
+@FAMILIES
+@pytest.mark.parametrize(("words", "whole"), [(25, True), (36, False)])
+def test_a_little_more_is_given_only_where_that_is_all_that_was_asked_for(
+    family: Family, words: int, whole: bool
+) -> None:
+    """40 rows of 160 tokens each by OpenAI's tokenizer come as one page; of 220 each, as many as 6000 tokens hold."""
+    page = json.dumps([{"id": at, "text": "Good value, quick delivery. " * words} for at in range(100)])
+    text = fetch(Parked("array", page), {"handle": "res_1", "offset": 20, "limit": 40}, Bounds(family=family))
+    assert of_text(text, "openai") > 6000 if whole else of_text(text, family) <= 6000
+    assert of_text(text, "openai") <= 6000 * GRACE
+    assert of_text(text, family) <= 6000 * FINEST
+    form = json.loads(text)
+    assert (form["returned_rows"] == 40) == whole
+    assert form["next_offset"] == 20 + form["returned_rows"]
+
+
+def test_hundreds_of_kilobytes_a_row_are_cut_without_being_counted() -> None:
+    rows = Parked("array", json.dumps([{"id": at, "text": "word " * 80_000} for at in range(40)]))
+    text = fetch(rows, {"handle": "res_1"})
+    assert of_text(text, "other") <= 6000
+    assert json.loads(text)["returned_rows"] > 3
 
 
 def test_reading_on_by_next_offset_gives_every_row_once() -> None:
@@ -115,6 +146,17 @@ def test_a_value_that_is_too_long_for_one_call_can_be_read_to_its_end() -> None:
         if not more:
             break
     assert read == long
+    beyond = fetched(rows, offset=2, limit=1, start=len(long) + 9)["rows"][0]
+    assert (beyond["id"], beyond["text"]) == (2, f"[{len(long)} characters before] …")
+
+
+@pytest.mark.parametrize("number", ["1e99999999999999999999", "1E-99999999999999999999", "9" * 4000, "1e400", "-0.0"])
+@pytest.mark.parametrize("op", ["=", ">", "in", "contains"])
+def test_no_number_is_too_odd_to_be_compared(number: str, op: str) -> None:
+    rows = Parked("array", f'[{{"n":{number}}},{{"n":2}},{{"n":3}},{{"n":4}}]')
+    form = fetched(rows, where={"field": "n", "op": op, "value": [2] if op == "in" else 2})
+    assert {"=": [1], "in": [1], "contains": [1]}.get(op, form["row_numbers"]) == form["row_numbers"]
+    assert fetched(rows, where={"field": "n", "op": "<", "value": 4}, limit=1)["total_rows"] == 4
 
 
 def test_what_stood_beside_the_rows_can_be_had() -> None:
@@ -169,7 +211,9 @@ def test_a_bad_handle_of_any_sort_gets_the_same_answer() -> None:
         ("{", "no JSON"),
         ("[]", "must be an object"),
         ('{"handle":"r","offset":-1}', "0 or more"),
-        ('{"handle":"r","offset":"many"}', "offset"),
+        ('{"handle":"r","offset":"many"}', "whole numbers"),
+        ('{"handle":7}', "handle and search are text"),
+        ('{"handle":"r","where":{"field":"order","op":">"}}', "no value to compare with"),
         ('{"handle":"r","fields":["nope"]}', "Their fields: order, customer, amount"),
         ('{"handle":"r","where":{"field":"nope","op":"=","value":1}}', "Their fields: order"),
         ('{"handle":"r","where":{"field":"order","op":"~","value":1}}', "op is one of"),
@@ -184,6 +228,15 @@ def test_a_wrong_question_is_answered_with_what_to_do(arguments: str, hint: str)
     said = answer(ORDERS, arguments)
     assert said.is_error
     assert hint in json.loads(said.text)["error"]
+
+
+@pytest.mark.parametrize("named", ["order", "order,status", '["order"]', '["order", "status"]'])
+def test_fields_may_come_as_text(named: str) -> None:
+    assert fetched(ORDERS, fields=named, limit=1)["rows"][0]["order"] == "A-70000"
+
+
+def test_a_handle_may_stand_in_quotes() -> None:
+    assert handles_of([ToolCall("c1", "fetch_rows", json.dumps({"handle": ' "res_1" '}))]) == ("res_1",)
 
 
 @pytest.mark.parametrize(
@@ -216,4 +269,4 @@ def test_no_question_raises_and_every_answer_keeps_its_budget(
 ) -> None:
     said = answer(parked, {"handle": "r", **asked}, Bounds(tokens=tokens))
     if not said.is_error:
-        assert of_text(said.text, "other") <= tokens
+        assert of_text(said.text, "other") <= tokens * FINEST

@@ -37,6 +37,13 @@ def test_ten_times_the_rows_keep_the_same_bound() -> None:
     assert json.loads(text)["total_rows"] == 3120
 
 
+def test_whoever_counts_four_characters_a_token_finds_the_bound_kept_too() -> None:
+    """Plain words take fewer tokens than that rule says."""
+    made, text = shown(json.dumps([f"{at}: " + "good value and quick delivery " * 20 for at in range(500)]))
+    assert made.after < 5700
+    assert 23_000 < len(text) <= 24_000
+
+
 def test_shown_rows_are_slices_of_the_source_and_numbers_keep_their_spelling() -> None:
     rows = [
         f'{{"n": {at}, "big": {10**25 + at}, "tenth": 0.10, "e": 1E5, "s": "caf\\u00e9 {at}", "t": "{words(9, at)}"}}'
@@ -130,6 +137,12 @@ def test_extremes_beyond_a_float_are_exact() -> None:
     rows = [{"n": 10**25 + at * 7 % 900, "words": words(12, at)} for at in range(900)]
     told = form_of(json.dumps(rows))["digest"]["n"]
     assert (told["min"], told["max"]) == (10**25, 10**25 + 899)
+
+
+@pytest.mark.parametrize("odd", ["1e99999999999999999999", "-1e99999999999999999999", "1E-99999999999999999999"])
+def test_a_number_beyond_all_reckoning_harms_nothing(odd: str) -> None:
+    rows = [f'{{"n": {odd if at == 450 else at}, "words": "{words(12, at)}"}}' for at in range(900)]
+    assert '"total_rows":900' in shown(f"[{', '.join(rows)}]")[1]
 
 
 def test_fields_that_say_nothing_go_first_and_the_form_says_which() -> None:
