@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
+from app.engine import background
 from app.state.keys import Session
 from app.state.threads import Told
 from app.upstreams.erasing import Eraser
@@ -42,6 +43,11 @@ async def found(engine: Engine, wire: str, tenant: str, said: str) -> Found | No
     """The answer that a client of this format knows by this id, `deleted` or not; None if it is none of ours."""
     place = await engine.store.threads.find(tenant, said)
     return Found(*place) if place is not None and place[1].wire == wire else None
+
+
+async def settled(engine: Engine, answer: Found, credential: Credential) -> Found:
+    """The answer as its provider has it now, if it still makes it. Raises what background.settled raises."""
+    return Found(answer.session, await background.settled(engine, answer.session, answer.told, credential))
 
 
 def provider(engine: Engine, wire: str) -> Upstream | None:

@@ -15,9 +15,11 @@ from msgspec.structs import replace
 
 from app.chat.events import Event, Finished, Started, TextDelta, ThinkingDelta, ToolCalled, Usage
 from app.chat.model import Chat, Message, Native
+from app.engine.background import settled
 from app.engine.relay import Relay
 from app.state.keys import Session
 from app.state.threads import Told, session_in
+from app.upstreams.upstream import Credential
 from app.wires.threads import THREADS, references
 from app.wires.threads.thread import joined
 from app.wires.wire import Inbound, Stamp, Wire
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from app.engine.engine import Engine
     from app.engine.planning import Planned
 
+NOBODY = Credential()
 MOST_BEFORE = 4096
 """Answers in one thread; what would come before them is kept as one piece."""
 
@@ -50,11 +53,13 @@ class Thread(msgspec.Struct, frozen=True):
     whole: tuple[Message, ...] = ()
 
 
-async def continued(engine: Engine, wire: Wire, inbound: Inbound, chat: Chat, tenant: str) -> tuple[Chat, Thread]:
-    """The whole chat, and the thread that it is part of.
+async def continued(
+    engine: Engine, wire: Wire, inbound: Inbound, chat: Chat, tenant: str, credential: Credential = NOBODY
+) -> tuple[Chat, Thread]:
+    """The whole chat, and the thread that it is part of. `credential` is for a provider that still makes its end.
 
     Raises:
-        ClientError: the id names nothing.
+        ClientError: the id names nothing, or an answer that is not complete.
         StateError: the store, which holds the one copy, is away.
     """
     threads = THREADS[wire.name]
@@ -67,6 +72,10 @@ async def continued(engine: Engine, wire: Wire, inbound: Inbound, chat: Chat, te
     if found is None:
         return _foreign(engine, wire, chat), Thread(chat, foreign=True)
     session, end = found
+    if end is not None and end.running:
+        end = await settled(engine, session, end, credential)
+        if end.running:
+            raise threads.unended(chat.continues or chat.conversation, _named_by(chat, wire))
     before = [*await engine.store.threads.load(session, end.before), end] if end else []
     history = tuple(told.history for told in before)
     thread = Thread(chat, tuple(told.id for told in before), session, history)
@@ -112,11 +121,15 @@ def _untouched(chat: Chat) -> Chat:
 def _foreign(engine: Engine, wire: Wire, chat: Chat) -> Chat:
     """The request as it came, for a provider that may know the id. Only by the client's own key: behind one of ours
     the id could be another tenant's. Raises ClientError where there is no such provider."""
-    upstream = engine.routes.pick(chat.model, wire.name)[0][0].upstream
+    upstream = engine.routes.serving(chat, wire.name)[0][0].upstream
     if upstream.wire.name == wire.name and not upstream.keyed:
         return _untouched(chat)
-    param = "conversation" if chat.conversation else PARAMS[wire.name]
-    raise THREADS[wire.name].unknown(chat.continues or chat.conversation, param)
+    raise THREADS[wire.name].unknown(chat.continues or chat.conversation, _named_by(chat, wire))
+
+
+def _named_by(chat: Chat, wire: Wire) -> str:
+    """The field that names what a request goes on from."""
+    return "conversation" if chat.conversation else PARAMS[wire.name]
 
 
 PARAMS = {"openai_responses": "previous_response_id", "gemini_interactions": "previous_interaction_id"}
@@ -131,22 +144,24 @@ def told(wire: Wire, thread: Thread, session: Session, chat: Chat, relay: Relay,
         identity = reply.id
     else:
         resource, identity = threads.written(chat, stamp, events_of(relay)), threads.prefix + stamp.id
-    before, said = thread.before, [threads.said(thread.asked)]
+    upstream, handles = relay.sent.candidate.upstream, (*relay.hops.handles, relay.reader.handle())
+    return replace(
+        said_for(wire, thread, session, identity),
+        answered=threads.answered(resource),
+        resource=resource,
+        at=stamp.created,
+        upstream=upstream.name,
+        handles=tuple(filter(None, handles)) if upstream.keeps is not None else (),
+        passed=relay.passing,
+    )
+
+
+def said_for(wire: Wire, thread: Thread, session: Session, identity: str) -> Told:
+    """What a request said, and what it goes on from, to be kept in `session` under the id of its answer."""
+    before, said = thread.before, [THREADS[wire.name].said(thread.asked)]
     if thread.history and (thread.session != session or len(before) >= MOST_BEFORE):
         before, said = (), [*thread.history, *said]
-    whole = said[0] if len(said) == 1 else bytes(joined(said))
-    upstream, handles = relay.sent.candidate.upstream, (*relay.hops.handles, relay.reader.handle())
-    return Told(
-        identity,
-        wire.name,
-        before,
-        whole,
-        threads.answered(resource),
-        resource,
-        stamp.created,
-        upstream.name,
-        tuple(filter(None, handles)) if upstream.keeps is not None else (),
-    )
+    return Told(identity, wire.name, before, said[0] if len(said) == 1 else bytes(joined(said)))
 
 
 def events_of(relay: Relay) -> list[Event]:

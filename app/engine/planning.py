@@ -149,7 +149,7 @@ async def planned(
 
     Raises ClientError for a model or an option that is not known.
     """
-    candidates, route_policy = rules.routes.pick(chat.model, wire)
+    candidates, route_policy = rules.routes.serving(chat, wire)
     window = rules.counting.window(candidates[0])
     policy = policy_of(rules.policy, route_policy, chat.options, agent=bool(chat.tools), window=window)
     resumed = bool(RESUMED & chat.rest.keys())

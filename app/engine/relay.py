@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from app.chat.events import Event, Failed, Finished
+from app.chat.events import Event, Failed, Finished, Started
 from app.chat.model import Chat, ToolResult
 from app.chat.reply import Reply
 from app.engine.hops import MOST_HOPS, Hops
@@ -19,6 +19,7 @@ from app.engine.whole_events import WholeEvents
 from app.errors import ProxyError, UpstreamError
 from app.upstreams.headers import returned
 from app.wires.envelope import RAW_FIELDS
+from app.wires.threads.thread import in_background
 from app.wires.wire import Interrupting, Reader
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ class Relay:
     async def _pass_whole(self) -> None:
         data = await self.sent.answer.read()
         self._take([*self.reader.feed(data), *self.reader.close()])
+        if in_background(self.turn.chat) and _is_object(data):
+            await self.turn.note_begun(self, data)
         if self.reply.failed and (self._said_itself() or not _is_object(data)):
             self._broke()
         await self._remember()
@@ -80,7 +83,7 @@ class Relay:
     async def _pass_stream(self) -> None:
         events = WholeEvents()
         async for data in self.sent.answer.chunks():
-            self._take(self.reader.feed(data))
+            await self._note_begun(self.reader.feed(data))
             if self.reply.failed and self._is_ours_to_say():
                 self._broke()
             if whole := events.feed(data):
@@ -102,6 +105,12 @@ class Relay:
             await self.turn.begin(self._type, self._headers())
         self.gave = True
         await self.turn.out.send(data)
+
+    async def _note_begun(self, events: list[Event]) -> None:
+        """Take events; what begins an answer that is made in the background is kept before it goes out."""
+        self._take(events)
+        if events and isinstance(events[0], Started) and events[0].native and in_background(self.turn.chat):
+            await self.turn.note_begun(self, bytes(events[0].native.body))
 
     async def _end_passing(self, rest: bytes) -> None:
         self._take(self.reader.close())
@@ -223,6 +232,11 @@ class Relay:
 
     def _headers(self) -> dict[str, str]:
         return returned(self.sent.answer.headers, self._same)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The provider's own for what it answered so far, one a hop; none before it gave one."""
+        return tuple(filter(None, (*self.hops.handles, self.hop.id or self.reply.id)))
 
     @property
     def sealed(self) -> bytes:

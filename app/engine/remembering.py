@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from app.chat.address import Chain, setup
 from app.context.known import Checkpoint
-from app.engine.continuing import told
+from app.engine.continuing import said_for, told
 from app.engine.hops import fetches_of
 from app.engine.relay import Relay
 from app.errors import StateError
@@ -43,6 +43,29 @@ async def remember(turn: Turn, relay: Relay, chain: Chain) -> str:
     more = _writes(turn, kept) if kept else ()
     skipped = await store.remember(turn.session, checkpoints, turn_id=turn.id, turn=turn.record(), info=info, more=more)
     return skipped if kept is None else await _keep(turn, relay, kept, skipped)
+
+
+async def note_begun(turn: Turn, relay: Relay, said: bytes) -> None:
+    """Keep an answer that its provider makes in the background: its client may leave now, and ask for it by its id.
+
+    `said` is the body of the answer, or the event that begins its stream.
+    """
+    wire, thread = turn.request.wire, turn.thread
+    if wire.name not in THREADS or thread is None or thread.foreign or turn.chat.store is False:
+        return
+    identity, resource = THREADS[wire.name].begun(said)
+    if not identity:
+        return
+    begun = replace(
+        said_for(wire, thread, turn.session, identity),
+        resource=resource,
+        at=turn.stamp().created,
+        upstream=relay.sent.candidate.upstream.name,
+        handles=(identity,),
+        running=True,
+        passed=True,
+    )
+    await _keep(turn, relay, begun, "to be kept now")
 
 
 def _checkpoint(turn: Turn, relay: Relay, chain: Chain) -> Checkpoint:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from app.chat.model import Chat
 from app.errors import ClientError
 from app.upstreams.upstream import Upstream
 
@@ -50,6 +51,16 @@ class Routes:
             if other is not None:
                 candidates.append(Candidate(self.upstreams[other.upstream].speaking(wire), other.model or fallback))
         return candidates, route.policy
+
+    def serving(self, chat: Chat, wire: str) -> tuple[list[Candidate], Mapping[str, Any]]:
+        """The same for a chat. An agent is run by the provider alone whose format names it, whatever takes models of
+        that name."""
+        candidates, numbers = self.pick(chat.model, wire)
+        if "agent" not in chat.rest or candidates[0].upstream.wire.name == wire:
+            return candidates, numbers
+        spoken = (upstream.speaking(wire) for upstream in self.reached)
+        own = [Candidate(upstream, chat.model) for upstream in spoken if upstream.wire.name == wire]
+        return (own[:1] or candidates), numbers
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from app.engine.memo import Seen, goes_on
 from app.engine.parking import parked_in
 from app.engine.planning import Planned, planned, with_sending
 from app.engine.relay import Relay
-from app.engine.remembering import remember
+from app.engine.remembering import note_begun, remember
 from app.engine.request import Out, Request
 from app.engine.routing import Candidate
 from app.engine.sending import Sender, Sent
@@ -124,7 +124,8 @@ class Turn:
         """The whole chat of a client that sends only what is new, and its addresses."""
         request = self.request
         before = self.chat
-        found = continued(self.engine, request.wire, request.inbound, before, request.tenant.hex())
+        tenant = request.tenant.hex()
+        found = continued(self.engine, request.wire, request.inbound, before, tenant, request.credential)
         self.chat, self.thread = await found
         if self.chat.messages is not before.messages:
             self._chain = Chain(request.tenant)
@@ -165,6 +166,8 @@ class Turn:
             try:
                 await self._send_once(made)
             except UpstreamError as error:
+                if not self.known.bypassed:
+                    self.engine.unfinished.note(self.session, self._relay)
                 if self.sent is not None:
                     self.sent.answer.close()
                 if self._relay is not None and self._relay.gave:
@@ -333,9 +336,21 @@ class Turn:
     async def _note_failure(self) -> None:
         """A turn that failed can be looked up too; only its record is kept, behind the answer, and no checkpoint."""
         if self.id and not self.known.bypassed:
-            candidate = self._sender.last
-            info = {"model": self.chat.model, "upstream": candidate.upstream.name if candidate else ""}
+            info = self._info()
             await self.engine.store.remember(self.session, [], turn_id=self.id, turn=self.record(), info=info)
+
+    def note_leaving(self) -> None:
+        """A turn that was ended from outside, the same; it is over at once, so that is noted behind it."""
+        if self.id and not self.known.bypassed:
+            self.engine.unfinished.note(self.session, self._relay, self.id, self.record(), self._info())
+
+    def _info(self) -> dict[str, str]:
+        candidate = self._sender.last
+        return {"model": self.chat.model, "upstream": candidate.upstream.name if candidate else ""}
+
+    async def note_begun(self, relay: Relay, said: bytes) -> None:
+        """An answer that its provider makes in the background can be asked for from its first word on."""
+        await note_begun(self, relay, said)
 
     def record(self) -> bytes:
         """The turn as /foldline/turns shows it, JSON. A status not yet sent is the one that is about to be: 200."""

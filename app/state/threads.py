@@ -35,6 +35,7 @@ class Told(msgspec.Struct, frozen=True, omit_defaults=True):
         at: Unix seconds.
         upstream: the upstream that answered. handles: what its provider keeps of the answer, by its own ids.
         hidden: the places of items that were deleted, counted through what was said and answered.
+        running: its provider had not ended it when last asked. passed: it is in its provider's own words.
     """
 
     id: str
@@ -47,6 +48,8 @@ class Told(msgspec.Struct, frozen=True, omit_defaults=True):
     upstream: str = ""
     handles: tuple[str, ...] = ()
     hidden: tuple[int, ...] = ()
+    running: bool = False
+    passed: bool = False
 
     @property
     def items(self) -> list[tuple[int, msgspec.Raw]]:

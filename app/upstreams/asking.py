@@ -1,4 +1,4 @@
-"""Asks a provider for what it keeps itself, by its own id, with the client's own key; its answer is passed on."""
+"""Asks a provider for what it keeps itself, by its own id, by whoever's key made it."""
 
 from __future__ import annotations
 
@@ -25,14 +25,28 @@ class Kept:
         self.status: int = response.status_code
         self.headers: Mapping[str, str] = dict(response.headers)
 
+    async def whole(self) -> bytes:
+        """The body. Raises UpstreamError if it does not come."""
+        import httpx2
+
+        try:
+            return b"".join([data async for data in self.chunks()])
+        except httpx2.HTTPError as error:
+            words = f"The provider broke off its answer ({type(error).__name__}). Try again in a moment."
+            raise UpstreamError(words) from None
+
     async def chunks(self) -> AsyncIterator[bytes]:
         """The body as it arrives. It ends early if the provider breaks off."""
         try:
             async for data in self._response.aiter_bytes():
                 yield data
         finally:
-            await self._response.aclose()
-            await self._client.aclose()
+            await self.aclose()
+
+    async def aclose(self) -> None:
+        """Hang up."""
+        await self._response.aclose()
+        await self._client.aclose()
 
 
 async def ask(

@@ -53,7 +53,9 @@ async def _whole(asked: Asked) -> tuple[bytes, Chat, Thread]:
     """The request's body, its chat with what it goes on from, and that."""
     body = await asked.body()
     inbound = Inbound(body)
-    chat, thread = await continued(asked.engine, asked.wire, inbound, asked.wire.decode(inbound), asked.tenant)
+    chat, thread = await continued(
+        asked.engine, asked.wire, inbound, asked.wire.decode(inbound), asked.tenant, asked.credential
+    )
     return body, chat, thread
 
 

@@ -14,14 +14,26 @@ from app.chat.reply import Reply
 from app.errors import ClientError
 from app.wires.envelope import RAW_FIELDS, encode, open_body
 from app.wires.gemini_interactions import GEMINI_INTERACTIONS
-from app.wires.gemini_interactions.names import NAME, Steps
+from app.wires.gemini_interactions.names import NAME, UNFINISHED, USER_STEPS, Steps
 from app.wires.gemini_interactions.steps import steps_of
 from app.wires.threads.interactions_replay import replayed
-from app.wires.threads.thread import joined, list_of, written
+from app.wires.threads.thread import items_of, joined, list_of, written
 from app.wires.wire import Inbound, Problem, Stamp
 
 UNKNOWN = "Requested entity was not found."
 NAMES_EARLIER = ("previous_interaction_id",)
+
+
+class _Resource(msgspec.Struct):
+    id: str = ""
+    status: str = ""
+
+
+class _Step(msgspec.Struct):
+    type: str = ""
+
+
+RESOURCE, STEP = msgspec.json.Decoder(_Resource), msgspec.json.Decoder(_Step)
 
 
 class InteractionThreads:
@@ -49,6 +61,27 @@ class InteractionThreads:
         if "steps" not in inner:
             inner["steps"] = msgspec.Raw(sealed or _words(reply))
         return encode(inner)
+
+    def begun(self, said: bytes) -> tuple[str, bytes]:
+        """By its status: queued, or in progress. Without an id nothing of it is kept."""
+        fields = RAW_FIELDS.decode(said)
+        resource = bytes(fields.get("interaction", said))
+        inner = RESOURCE.decode(resource)
+        return (inner.id, resource) if inner.status in UNFINISHED else ("", b"")
+
+    def ended(self, resource: bytes) -> bytes:
+        """Without what was said to it: Google shows the whole timeline to whoever asks."""
+        fields = RAW_FIELDS.decode(resource)
+        steps = items_of(bytes(fields.get("steps", b"[]")))
+        said = [place for place, raw in enumerate(steps) if STEP.decode(raw).type in USER_STEPS]
+        fields["steps"] = msgspec.Raw(list_of(steps[said[-1] + 1 :] if said else steps))
+        fields.pop("input", None)
+        return encode(fields)
+
+    def unended(self, said: str, param: str) -> ClientError:
+        """A bad request."""
+        words = "The previous interaction is not complete yet. Go on from it when it is."
+        return ClientError(words, param=param)
 
     def written(self, chat: Chat, stamp: Stamp, events: Sequence[Event]) -> bytes:
         """The interaction: a stream's end has no steps, so it is written in one piece."""

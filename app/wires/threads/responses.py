@@ -20,6 +20,15 @@ from app.wires.threads.thread import joined, list_of, written
 from app.wires.wire import Problem, Stamp
 
 NAMES_EARLIER = ("previous_response_id", "conversation")
+RUNNING = ("queued", "in_progress")
+
+
+class _Resource(msgspec.Struct):
+    id: str = ""
+    status: str = ""
+
+
+RESOURCE = msgspec.json.Decoder(_Resource)
 
 
 class ResponseThreads:
@@ -51,6 +60,21 @@ class ResponseThreads:
             inner["output"] = msgspec.Raw(sealed or _words(reply))
             return encode(inner)
         return resource
+
+    def begun(self, said: bytes) -> tuple[str, bytes]:
+        """By its status: queued, or in progress."""
+        fields = RAW_FIELDS.decode(said)
+        resource = bytes(fields.get("response", said))
+        inner = RESOURCE.decode(resource)
+        return (inner.id, resource) if inner.status in RUNNING else ("", b"")
+
+    def ended(self, resource: bytes) -> bytes:
+        """The same."""
+        return resource
+
+    def unended(self, said: str, param: str) -> ClientError:
+        """A bad request."""
+        return ClientError(f"Response '{said}' is not complete yet. Go on from it when it is.", param=param)
 
     def written(self, chat: Chat, stamp: Stamp, events: Sequence[Event]) -> bytes:
         """The response. The items of a stream have ids of their own, so it is read off the end of one."""

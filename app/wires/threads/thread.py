@@ -42,6 +42,21 @@ class Threads(Protocol):
         """
         ...
 
+    def begun(self, said: bytes) -> tuple[str, bytes]:
+        """The id and the resource of an answer that a provider has only begun; empty where it is complete.
+
+        `said` is the body, or the event that began the stream.
+        """
+        ...
+
+    def ended(self, resource: bytes) -> bytes:
+        """A complete answer that was asked for by its id, as its provider gave it in the first place."""
+        ...
+
+    def unended(self, said: str, param: str) -> ClientError:
+        """The error for going on from an answer that is not complete."""
+        ...
+
     def written(self, chat: Chat, stamp: Stamp, events: Sequence[Event]) -> bytes:
         """The resource of an answer that we wrote ourselves to `chat`, as the client got it."""
         ...
@@ -77,6 +92,11 @@ class Threads(Protocol):
     def confined(self, chat: Chat) -> ClientError | None:
         """Why only a provider of this format can answer the request, if it is so."""
         ...
+
+
+def in_background(chat: Chat) -> bool:
+    """Whether the client wants an answer that goes on being made although nobody listens."""
+    return bytes(chat.rest.get("background", b"")) == b"true"
 
 
 def joined(lists: Iterable[bytes]) -> msgspec.Raw:
