@@ -125,6 +125,12 @@ def read(raw: msgspec.Raw | bytes, decoder: msgspec.json.Decoder[T], where: str)
         raise ClientError(f"{field}: {words[:1].lower()}{words[1:]}.", param=field) from None
 
 
+def is_null(raw: msgspec.Raw) -> bool:
+    """Whether the value is null."""
+    value = memoryview(raw)
+    return len(value) == 4 and bytes(value) == b"null"
+
+
 def forbids_storing(fields: Mapping[str, msgspec.Raw]) -> bool:
     """Whether the body says that its answer may not be stored; that it may be is what most formats take for granted."""
     return bytes(fields.get("store", b"")) == b"false"

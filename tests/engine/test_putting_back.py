@@ -8,7 +8,7 @@ from app.context.known import Checkpoint
 from app.engine.routing import Route
 from app.wires.gemini.names import BYPASS
 from tests.engine.scripts import GEMINI_3, TENANT, Given, Stage, call, gemini_says, openai_says
-from tests.wires.talking import Json
+from tests.wires.talking import Json, sse
 
 ASKED: Json = {"role": "user", "content": "how is the weather?"}
 SIGNED: Json = {"functionCall": {"id": "fc1", "name": "weather", "args": {"n": 1}}, "thoughtSignature": "c2lnMQ=="}
@@ -129,6 +129,35 @@ async def test_a_gemini_client_that_dropped_its_signatures_gets_them_put_back() 
         "contents": [asked, {"role": "model", "parts": [SIGNED]}, answer],
         "labels": {"k": "v"},
     }
+
+
+async def test_a_call_of_another_model_that_a_gemini_client_sends_back_gets_the_bypass_string_while_its_loop_runs() -> (
+    None
+):
+    stage = await Stage.open("gemini")
+    stage.replies(*[gemini_says({"text": "ok"})] * 3)
+    asked = {"role": "user", "parts": [{"text": "x"}]}
+    called: Json = {"functionCall": {"name": "weather", "args": {"n": 1}}}
+    bare = {"role": "model", "parts": [{"text": "hm"}, called]}
+    answer = {"role": "user", "parts": [{"functionResponse": {"name": "weather", "response": {"a": 1}}}]}
+    await stage.says("gemini", {"contents": [asked, bare, answer, bare, answer], "labels": {"k": "v"}})
+    signed = {"role": "model", "parts": [{"text": "hm"}, {**called, "thoughtSignature": BYPASS}]}
+    assert stage.got[-1].body == {"contents": [asked, signed, answer, signed, answer], "labels": {"k": "v"}}
+    over = {"contents": [asked, bare, answer, {"role": "model", "parts": [{"text": "ok"}]}, asked]}
+    await stage.says("gemini", over)
+    assert stage.got[-1].body == over
+
+
+async def test_an_answer_that_gemini_paused_is_asked_on_with_its_token_and_seen_as_one() -> None:
+    stage = await Stage.open("gemini")
+    paused: Json = {"content": {"parts": []}, "finishReason": "CONTINUATION", "continuationToken": "dG9r"}
+    first = [{"candidates": [{"content": {"parts": [{"text": "one "}]}}]}, {"candidates": [paused]}]
+    used: Json = {"usageMetadata": {"promptTokenCount": 7, "candidatesTokenCount": 2}}
+    stage.replies(Given([sse(*({**chunk, **used} for chunk in first))]), gemini_says({"text": "two"}))
+    seen = await stage.says("openai", {"messages": [ASKED]})
+    assert (seen.reply.text, seen.reply.finished and seen.reply.finished.reason) == ("one two", "stop")
+    assert seen.reply.usage is None or seen.reply.usage.input == 14
+    assert stage.got[1].body == {**stage.got[0].body, "continuationToken": "dG9r"}
 
 
 async def test_reasoning_goes_back_inside_the_tool_loop_and_not_after_it() -> None:

@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 from app.chat.events import Finished, ToolCalled
-from app.chat.model import Media, Message, Text, ToolCall, ToolResult
+from app.chat.model import Chat, Media, Message, Native, Text, Thinking, ToolCall, ToolResult
+from app.wires.gemini import GEMINI
 from tests.wires.talking import HELLO, OLDER, TARGETS, WIRES, Json, decoded, sent, tool_loop, written
 
 PNG = "iVBORw0KGgo="
@@ -168,3 +169,14 @@ def test_a_custom_tools_text_is_one_string_for_gemini() -> None:
     got, _ = sent("openai", "gemini", body)
     assert got["contents"][1]["parts"][0]["functionCall"] == {"name": "sql", "args": {"input": "select 1"}}
     assert got["tools"][0]["functionDeclarations"][0]["parametersJsonSchema"]["required"] == ["input"]
+
+
+def test_what_another_format_calls_a_signature_does_not_keep_gemini_s_own_from_going_back() -> None:
+    sealed = b'[{"functionCall":{"name":"f","args":{}},"thoughtSignature":"c2ln"}]'
+    foreign = Native("anthropic", msgspec.Raw(b'{"type":"thinking","thinking":"hm","signature":"Eq"}'))
+    said = Message("assistant", (Thinking("hm", "Eq", foreign), ToolCall("t1", "f", "{}")), Native("anthropic", b""))
+    asked = Message("user", (Text("x"),))
+    answer = Message("user", (ToolResult("t1", (Text("r"),)),))
+    chat = Chat("m", (asked, GEMINI.restore(said, sealed, in_loop=True), answer))
+    got = json.loads(GEMINI.encode(chat, TARGETS["gemini"]).body)
+    assert got["contents"][1]["parts"] == json.loads(sealed)

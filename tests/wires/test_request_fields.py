@@ -352,3 +352,13 @@ def test_only_our_own_options_are_taken_out_of_a_body_that_is_otherwise_untouche
     raw = msgspec.json.encode(HELLO[client] | {"foldline": {}, "big": 10**25})
     outbound = WIRES[client].encode(decoded(client, raw), TARGETS[client])
     assert msgspec.json.decode(outbound.body) == HELLO[client] | {"big": 10**25}
+
+
+@pytest.mark.parametrize("upstream", WIRES)
+def test_a_field_that_is_null_is_one_that_was_not_said_to_gemini(upstream: str) -> None:
+    part = {"text": "hi", "thought": None, "thoughtSignature": None, "inlineData": None}
+    none = dict.fromkeys(("systemInstruction", "tools", "toolConfig", "generationConfig", "safetySettings", "labels"))
+    got, outbound = sent("gemini", upstream, {"contents": [{"role": None, "parts": [part]}], **none})
+    assert outbound.losses == ()
+    if upstream == "openai":
+        assert got == HELLO["openai"]

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import msgspec
 
-from app.chat.model import Message, Native
+from app.chat.model import Message, Native, Part, Text, ToolCall, ToolResult
 from app.wires.anthropic.blocks import slices_of
 from app.wires.envelope import RAW_FIELDS, RAW_LIST, encode
 
@@ -42,15 +42,27 @@ def set_marks(body: Body) -> Body:
 def on_last_part(message: Message) -> Message:
     """The message with a mark that its client set on the whole of it, as gateways for OpenAI's format take it, on its
     last part: there it ends."""
-    raw = message.native.body if message.native is not None else None
-    if not isinstance(raw, msgspec.Raw) or not message.parts or SPELLED not in bytes(raw):
+    native = message.native
+    if native is None or not isinstance(native.body, msgspec.Raw) or SPELLED not in bytes(native.body):
         return message
-    last = message.parts[-1]
-    mark = _field(raw, "cache_control")
-    if not isinstance(mark, dict) or last.native is not None:
+    mark = _field(native.body, "cache_control")
+    if not isinstance(mark, dict) or not message.parts:
         return message
-    marked = msgspec.structs.replace(last, native=Native(message.native.wire, {"cache_control": mark}))
-    return Message(message.role, (*message.parts[:-1], marked))
+    last = _marked_part(message.parts[-1], Native(native.wire, {"cache_control": mark}))
+    return Message(message.role, (*message.parts[:-1], last))
+
+
+def _marked_part(part: Part, mark: Native) -> Part:
+    """The part carrying the mark; as it is if it carries something already, or can carry none."""
+    match part:
+        case Text(native=None):
+            return Text(part.text, mark)
+        case ToolResult(native=None):
+            return ToolResult(part.call_id, part.content, part.name, part.is_error, mark)
+        case ToolCall(native=None):
+            return ToolCall(part.id, part.name, part.arguments, part.signature, part.kind, mark)
+        case _:
+            return part
 
 
 def limited(body: Body) -> Body:

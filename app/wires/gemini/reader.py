@@ -49,7 +49,7 @@ class Candidate(msgspec.Struct, rename="camel"):
     finish_message: str | None = None
     index: int | None = 0
     grounding_metadata: Any = None
-    continuation_token: str | None = None
+    continuation_token: Any = None
 
 
 class Feedback(msgspec.Struct, rename="camel"):
@@ -118,7 +118,7 @@ class _Answer:
         for candidate in body.candidates or ():
             if candidate.index:
                 continue
-            self._token = candidate.continuation_token or self._token
+            self._token = as_text(candidate.continuation_token) or self._token
             if candidate.grounding_metadata is not None:
                 self._grounding.add(candidate.grounding_metadata)
             if candidate.content and candidate.content.parts:

@@ -13,6 +13,8 @@ from tests.wires.anthropic.saying import (
     ask,
     decoded,
     openai,
+    openai_calls,
+    openai_tool,
     result,
     said,
     text,
@@ -55,6 +57,33 @@ def test_marks_that_an_openai_client_set_as_gateways_take_them_are_kept() -> Non
     assert body["system"] == [text("s", **MARK)]
     assert body["messages"][0]["content"] == [text("a", **MARK)]
     assert body["tools"][0]["cache_control"] == MARK["cache_control"]
+
+
+def test_a_mark_on_a_whole_message_of_an_openai_client_stands_where_the_message_ends() -> None:
+    calls = openai_calls(("t1", "f", "{}"))
+    body, _ = to_claude(
+        decoded(
+            "openai",
+            openai(
+                {"role": "system", "content": "s", **MARK},
+                {**user("a"), **MARK},
+                user("b"),
+                {**calls, **MARK},
+                {"role": "tool", "tool_call_id": "t1", "content": "r", **MARK},
+                tools=[openai_tool("f")],
+            ),
+        )
+    )
+    assert body["system"] == [text("s", **MARK)]
+    assert body["messages"][0]["content"] == [text("a", **MARK), text("b")]
+    assert body["messages"][1]["content"] == [use("t1") | MARK]
+    assert body["messages"][2]["content"] == [result("t1", "r", **MARK)]
+
+
+def test_a_mark_stays_on_a_later_system_text_that_becomes_the_user_s() -> None:
+    later = {"role": "system", "content": [text("later", **MARK)]}
+    body, _ = to_claude(decoded("anthropic", ask(user("a"), later)), OLD)
+    assert body["messages"][0]["content"][1]["cache_control"] == MARK["cache_control"]
 
 
 def test_never_more_than_four_marks_and_the_oldest_of_the_messages_go_first() -> None:

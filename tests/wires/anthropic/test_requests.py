@@ -121,6 +121,18 @@ def test_blocks_that_nobody_knows_are_kept_and_go_only_to_anthropic() -> None:
     assert "messages" in fields_lost(WIRES["openai"].encode(chat, TARGETS["openai"]))
 
 
+def test_a_later_system_text_of_a_client_of_this_format_becomes_the_user_s_only_for_a_model_that_refuses_it() -> None:
+    later = {"role": "system", "content": "later"}
+    chat = decoded("anthropic", ask(user("a"), later, said("b"), user("c"), system="s") | {"model": MIDDLE})
+    assert ANTHROPIC.encode(chat, Target("a", MIDDLE)).untouched
+    for model in (OLD, "claude-sonnet-5", "claude-haiku-5-5"):
+        refusing = decoded("anthropic", ask(user("a"), later, said("b"), user("c"), system="s") | {"model": model})
+        body, outbound = to_claude(refusing, model)
+        assert [message["role"] for message in body["messages"]] == ["user", "assistant", "user"]
+        assert body["messages"][0]["content"][1] == text("<system-reminder>\nlater\n</system-reminder>")
+        assert (body["system"], body["max_tokens"], outbound.losses) == ("s", 4096, ())
+
+
 def test_system_texts_at_the_root_and_inside_are_told_apart() -> None:
     chat = decoded("anthropic", ask(user("hi"), {"role": "system", "content": "later"}, system=[text("a"), text("b")]))
     assert [part.text for part in chat.system[0].parts if isinstance(part, Text)] == ["a", "b"]
