@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 
 from app.chat import size
 from app.chat.family import Family
@@ -81,9 +80,11 @@ def unnumbered(text: str) -> str:
     return "\n".join(lines)
 
 
-def _units(line: str) -> Iterator[str]:
-    """The sentences of a line."""
-    return (found[0].strip() for found in _UNIT.finditer(line) if any(map(str.isalnum, found[0])))
+def _units(line: str) -> list[str]:
+    """The sentences of a line; the mark or number in front of it belongs to the first."""
+    mark = _BULLET.match(line)
+    found = [one[0].strip() for one in _UNIT.finditer(line, mark.end() if mark else 0) if any(map(str.isalnum, one[0]))]
+    return [f"{mark[0].lstrip()}{found[0]}", *found[1:]] if mark and found else found
 
 
 def _key(unit: str) -> str:

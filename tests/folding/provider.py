@@ -17,7 +17,7 @@ from typing import TypeAlias
 from aiohttp import web
 
 from tests.folding.call import Call, Json, strings
-from tests.folding.saying import Said, refused, response
+from tests.folding.saying import Said, endless, refused, response
 
 __all__ = ["Answering", "Call", "Json", "Provider", "Said", "refused", "running_provider", "strings"]
 
@@ -69,7 +69,7 @@ class Provider:
                 self.calls.append(call)
                 said = self.answer(call) if call.messages else refused("Missing required parameter: 'messages'.")
             await asyncio.sleep(said.after)
-            return response(call, said)
+            return await endless(request, call, said) if said.endless else response(call, said)
         finally:
             self.busy -= 1
 

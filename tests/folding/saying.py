@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ class Said:
         finish: `stop`, `length` or `tool_calls`. served: the model to name; empty is the one that was asked for.
         body: the whole body in place of an answer. after: seconds before the first byte.
         prompt: tokens to report for the prompt; None is an honest count, 0 reports nothing.
+        endless: in a stream of OpenAI's, the text is said again and again until nobody listens.
     """
 
     text: str = ""
@@ -32,6 +34,7 @@ class Said:
     body: bytes | None = None
     after: float = 0
     prompt: int | None = None
+    endless: bool = False
 
 
 def refused(message: str, code: str | None = None, status: int = 400) -> Said:
@@ -54,6 +57,16 @@ def response(call: Call, said: Said) -> web.Response:
     data = "".join(f"data: {json.dumps(event, ensure_ascii=False)}\n\n" for event in events)
     end = "" if call.wire == "gemini" else "data: [DONE]\n\n"
     return web.Response(text=data + end, content_type="text/event-stream")
+
+
+async def endless(request: web.Request, call: Call, said: Said) -> web.StreamResponse:
+    """The text as a stream without an end; it breaks off when the listener has gone."""
+    answer = web.StreamResponse(headers={"content-type": "text/event-stream"})
+    await answer.prepare(request)
+    chunk = json.dumps(_chunks(_openai(call, said))[0], ensure_ascii=False)
+    while True:
+        await answer.write(f"data: {chunk}\n\n".encode())
+        await asyncio.sleep(0.001)
 
 
 def _prompt(call: Call, said: Said) -> int:
