@@ -21,10 +21,13 @@ SCHEMA_SHARE = 0.22
 DIGEST_SHARE = 0.18
 """Shares of the budget that the schema and the digest may take."""
 
-LONGEST_VALUES = (0, 1500, 500, 160, 60)
+LONGEST_VALUES = (0, 16_000, 6000, 1500, 500, 160, 60)
 """Characters of the longest value shown, tried in turn until FEW rows fit; 0: no value is cut."""
 
 FEW = 3
+FEW_SECTIONS = 12
+"""An object of so few sections shows all of them: one that holds a long text would else fill the form with that."""
+
 BESIDE = 400
 """Characters shown of what stood beside the rows."""
 
@@ -85,7 +88,8 @@ class RowsForm:
     def within(self, budget: int) -> Small:
         """The fullest form of at most `budget` tokens; with hardly any room it is no more than a handle and a note."""
         heads = self._heads(budget)
-        few = min(FEW, self._found.total)
+        total = self._found.total
+        few = total if self._table.kind == "object" and total <= FEW_SECTIONS else min(FEW, total)
         best: Small | None = None
         for longest in LONGEST_VALUES:
             small = self._fitted(budget, heads, longest)
@@ -193,12 +197,13 @@ class RowsForm:
         else:
             said.append(f"All {total} {what}s are here.")
         if longest:
-            said.append(f"Values longer than {longest} characters are cut.")
+            reads_on = f"; {fetch}(handle, offset, limit=1, start={longest}) reads on in those of one {what}"
+            said.append(f"Values longer than {longest} characters are cut{reads_on if fetch else ''}.")
         if self._chosen.dropped or self._chosen.beyond:
             said.append(f"Fields left out: {self._left_out()}.")
         if self._table.mended:
             said.append("NaN and Infinity stand as null.")
-        if len(rows) < total or longest or self._chosen.hides:
+        if len(rows) < total or self._chosen.hides or (longest and not fetch):
             said.append(_way(fetch, what))
         return " ".join([*said, *self._around()])
 

@@ -170,3 +170,52 @@ def test_errors_and_small_results_and_switched_off_tools_are_never_touched() -> 
     assert small_form(json.dumps(orders(60))) is None
     assert compacted(result(text), "", handle_of=None) is None
     assert compacted(result(text, "fetch_rows"), "", handle_of=handle_of) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "behind", "beside"),
+    [
+        ("Found 900 orders:\n\n", "", "Found 900 orders:"),
+        ("", "\n\n(900 rows in 3 ms)", "(900 rows in 3 ms)"),
+        ("Result:\n```json\n", "\n```\n", "Result:\n```json"),
+        ("\ufeff", "", ""),
+    ],
+)
+@pytest.mark.parametrize("indent", [None, 1])
+def test_rows_with_words_around_them_are_rows(before: str, behind: str, beside: str, indent: int | None) -> None:
+    text = before + json.dumps(orders(), indent=indent) + behind
+    table = table_of(text)
+    assert (table.total, table.beside) == (900, beside)
+    assert [json.loads(table.raw(at)) for at in range(900)] == orders()
+    assert form_of(text)["total_rows"] == 900
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "see [1] and [2]: " + words(50, 1),
+        'He wrote ["a", "b"] and then ' + words(50, 1),
+        '[{"id": 1}, {"id": 2}, {"id": 3}, {"id": 4}, ' + words(50, 1),
+    ],
+)
+def test_words_with_some_brackets_are_words(text: str) -> None:
+    assert isinstance(recognised(text), Lines)
+
+
+@pytest.mark.parametrize("rest", [{}, {"isError": False}])
+def test_rows_in_the_envelope_of_a_tool_server_are_rows(rest: dict[str, Any]) -> None:
+    inner = json.dumps({"next": "cursor-9", "items": orders()})
+    table = table_of(json.dumps({"content": [{"type": "text", "text": inner}], **rest}))
+    assert (table.total, table.where) == (900, "content[0].text, items")
+    assert json.loads(table.raw(611)) == orders()[611]
+    assert "cursor-9" in table.beside
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_an_object_of_few_long_texts_shows_as_much_of_each_as_there_is_room_for(count: int) -> None:
+    made, text = shown(json.dumps({f"page{at}": words(20_000, at) for at in range(count)}))
+    form = json.loads(text)
+    assert form["total_rows"] == form["returned_rows"] == count
+    assert 2000 < made.after <= 6000
+    assert all(len(row["value"]) > 5000 for row in form["rows"])
+    assert "reads on" in form["note"]
