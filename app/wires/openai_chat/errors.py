@@ -9,6 +9,7 @@ from app.errors import Kind, ProxyError, UpstreamError
 from app.wires.envelope import as_object, as_text
 from app.wires.failure import kind_of, problem_of, retry_after_header, said_in
 from app.wires.openai_chat.names import NAME
+from app.wires.overflow import overflow
 from app.wires.wire import Problem
 
 TYPES: dict[Kind, tuple[str, str | None]] = {
@@ -31,6 +32,7 @@ TYPES: dict[Kind, tuple[str, str | None]] = {
 }
 """kind → (type, code); https://platform.openai.com/docs/guides/error-codes names the provider's own."""
 
+TOO_LONG = ("maximum context length", "exceeds the context window")
 CODES: dict[str, Kind] = {
     "context_length_exceeded": "too_long",
     "invalid_api_key": "unauthenticated",
@@ -45,8 +47,20 @@ def error_object(error: ProxyError) -> dict[str, Any]:
     kind, code = TYPES[error.kind]
     if isinstance(error, UpstreamError) and error.wire == NAME and error.code:
         code = error.code
-    param = error.param or ("messages" if error.kind == "too_long" else None)
-    return {"message": error.message, "type": kind, "param": param, "code": code}
+    param = "messages" if error.kind == "too_long" and error.param in (None, "input") else error.param
+    return {"message": words(error), "type": kind, "param": param, "code": code}
+
+
+def words(error: ProxyError) -> str:
+    """The message. Agents look for OpenAI's own sentence when a chat is too long, some for one and some for the other:
+    https://platform.openai.com/docs/guides/error-codes names only the code, which not every client shows."""
+    if error.kind != "too_long" or any(known in error.message for known in TOO_LONG):
+        return error.message
+    limit, asked = overflow(error.message)
+    said = "Your input exceeds the context window of this model."
+    if limit and asked:
+        said = f"This model's maximum context length is {limit} tokens. However, your messages resulted in {asked}."
+    return f"{error.message} ({said})"
 
 
 def problem(error: ProxyError) -> Problem:

@@ -8,7 +8,7 @@ from typing import Any
 from app.errors import Kind, ProxyError, UpstreamError
 from app.wires.envelope import as_object, as_text
 from app.wires.failure import kind_of, problem_of
-from app.wires.openai_chat.errors import TYPES
+from app.wires.openai_chat.errors import TYPES, words
 from app.wires.openai_chat.errors import failure as chat_failure
 from app.wires.openai_responses.names import NAME
 from app.wires.wire import Problem
@@ -36,18 +36,18 @@ CODES: dict[str, Kind] = {
 def error_object(error: ProxyError) -> dict[str, Any]:
     """The `error` object; a provider's own code is kept where it fits this format."""
     kind, code = TYPES[error.kind]
-    param = error.param or ("input" if error.kind == "too_long" else None)
+    param = "input" if error.kind == "too_long" and error.param in (None, "messages") else error.param
     if _unknown_response(error):
         code, param = UNKNOWN_RESPONSE, "previous_response_id"
     elif isinstance(error, UpstreamError) and error.wire == NAME and error.code:
         code = error.code
-    return {"message": error.message, "type": kind, "param": param, "code": code}
+    return {"message": words(error), "type": kind, "param": param, "code": code}
 
 
 def failed_object(error: ProxyError) -> dict[str, Any]:
     """The `error` of a failed response, which has two fields only."""
     code = error_object(error)["code"]
-    return {"code": code or "server_error", "message": error.message}
+    return {"code": code or "server_error", "message": words(error)}
 
 
 def problem(error: ProxyError) -> Problem:
