@@ -15,11 +15,12 @@ from app.chat import size
 from app.chat.family import Family
 from app.chat.model import Chat, Message, Reasoning, Sampling, Text
 from app.chat.windows import window_of
+from app.context.critical import Critical
 from app.context.flaws import flaw
 from app.context.instructions import closing, language_of, orders
 from app.context.transcript import block, level, said_of, shortened, transcript
 
-__all__ = ["Wish", "ask", "flaw", "sampling_of"]
+__all__ = ["Wish", "ask", "flaw", "named", "sampling_of"]
 
 TEMPERATURE = 0.2
 LEAST = 64
@@ -37,6 +38,10 @@ CERTAIN = 0.95
 MOST_MISSING = 100
 MISSING_CHARACTERS = 300
 """How many missing values are named, and how much of each."""
+
+RESULTS = 16
+"""Times the summary's limit that all tool results together may take in its question, beyond the beginning and end of
+each: a segment has room for a line on each of fifty results, and reading them whole would be most of its price."""
 
 OTHER_SHARE = 2
 """What stands beside the messages (earlier summaries, a draft) takes at most one part in this many of the room."""
@@ -104,11 +109,12 @@ _OTHER = _Manner("", UNKNOWN, True)
 def ask(wish: Wish, model: str, *, family: Family, window: int, missing: Sequence[str] = (), draft: str = "") -> Chat:
     """The question as a chat that any upstream can be sent: rules as system text, one user message, no tools.
 
-    Never fails: what does not fit the window is cut, tool results first (see transcript.py).
+    Never fails: what does not fit the window is cut, tool results first (see transcript.py). Of many tool results only
+    beginnings and ends are shown. A second question shows the draft and what it lost, and not the conversation again.
 
     Args:
         model: the summary model. family: whose tokenizer counts. window: tokens that it takes, 0 if that is not known.
-        missing: values that the first answer lost. draft: that answer. It is then asked to write it again.
+        missing: what the first answer lost (see `named`). draft: that answer. It is then asked to write it again.
     """
     said = said_of(wish.messages)
     language = language_of(said, (*wish.rolled, *wish.before))
@@ -129,7 +135,7 @@ def ask(wish: Wish, model: str, *, family: Family, window: int, missing: Sequenc
     room -= sum(size.of_text(text, family) for text in beside.values())
     order = (
         *(beside.get(kind, "") for kind in ("before", "older")),
-        transcript(said, room, family),
+        "" if draft else transcript(said, room, family, limit * RESULTS),
         *(beside.get(kind, "") for kind in ("draft", "missing")),
         end,
     )
@@ -143,12 +149,17 @@ def ask(wish: Wish, model: str, *, family: Family, window: int, missing: Sequenc
     )
 
 
+def named(lost: Critical) -> str:
+    """A value that a summary lost as the second question names it: with the words around it, if they say more."""
+    return lost.context if lost.kind == "rule" or lost.context == lost.value else f"{lost.value} (in: {lost.context})"
+
+
 def _beside(wish: Wish, missing: Sequence[str], draft: str) -> dict[str, str]:
-    """What stands beside the messages, by the kind of its mark; only what says something."""
+    """What stands beside the messages, by the kind of its mark; only what says something. A draft has it all."""
     values = [" ".join(value.split())[:MISSING_CHARACTERS] for value in missing[:MOST_MISSING]]
     every = {
-        "before": "\n\n".join(wish.before),
-        "older": "\n\n".join(wish.rolled),
+        "before": "" if draft else "\n\n".join(wish.before),
+        "older": "" if draft else "\n\n".join(wish.rolled),
         "draft": draft,
         "missing": "\n".join(f"- {value}" for value in values if value),
     }

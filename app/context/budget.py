@@ -18,6 +18,11 @@ CERTAIN = 1.25
 SMALLEST = 64
 """Tokens that a summary and a list of facts may take at least, however small the budget is."""
 
+FACTS_SHARE, MOST_FACTS = 16, 4
+"""The list of facts may take as much as the summaries, or, where a fold stands for a long task of an agent, one part in
+FACTS_SHARE of what is folded down to, at most MOST_FACTS times as much: it is carried for a cached token's price, while
+a summary that is refused for want of room is paid for nothing."""
+
 
 class Budget(msgspec.Struct, frozen=True):
     """Sizes in tokens of the whole prompt: system texts, tools and memory included.
@@ -25,7 +30,7 @@ class Budget(msgspec.Struct, frozen=True):
     Args:
         at: above this it is folded. to: down to this. soft: above this the summary is made ahead.
         window: what the model takes; 0 if that is not known.
-        summary: what all segments together may take. facts: what the verbatim list may take.
+        summary: what all segments together may take. facts: what the verbatim list may take beside full segments.
     """
 
     at: int
@@ -34,6 +39,10 @@ class Budget(msgspec.Struct, frozen=True):
     window: int
     summary: int
     facts: int
+
+    def facts_beside(self, segments: int) -> int:
+        """Tokens that the verbatim list may take beside segments of so many: also what those leave of their own."""
+        return self.facts + max(self.summary - segments, 0)
 
 
 def budget_of(policy: Policy, fixed: int, window: int) -> Budget:
@@ -53,6 +62,7 @@ def budget_of(policy: Policy, fixed: int, window: int) -> Budget:
         wanted = wanted * at // policy.fold_at_tokens
     room = max(at - fixed, 0)
     to = min(max(wanted, fixed + min(wanted, room) // 2), at - (room or at) // 10)
-    carried = max(SMALLEST, (to - min(fixed, to // 2)) // 3)
-    summary = min(policy.summary_tokens, carried)
-    return Budget(at, to, int(to + SOFT * (at - to)), window, summary, summary)
+    history = to - min(fixed, to // 2)
+    summary = min(policy.summary_tokens, max(SMALLEST, history // 3))
+    facts = max(summary, min(history // FACTS_SHARE, summary * MOST_FACTS))
+    return Budget(at, to, int(to + SOFT * (at - to)), window, summary, facts)

@@ -10,17 +10,22 @@ from app.chat import size
 from app.chat.model import Chat, Message
 from app.context.asking import Wish
 from app.context.budget import SMALLEST, Budget
-from app.context.critical import Said
+from app.context.critical import Critical, Said, critical, keys_of
 from app.context.folds import Fold, Span, texts_of
+from app.context.heard import heard_in
 from app.context.known import Known
-from app.context.plan import Need
+from app.context.plan import Draft, Need
 from app.context.policy import Policy
-from app.context.retention import Fact
+from app.context.reachable import reachable
+from app.context.retention import LIGHT, Fact
 from app.context.sight import Sight
-from app.context.transcript import said_of
+from app.context.tool_results.step import Compaction, Shrunk, tool_results
 
 ROOM = 3
 """A new segment joins the others if a third of the budget is left for it; else it takes their place."""
+
+MOST_CRITICAL = 240
+"""Critical tokens that one summary is held to, the weightiest: more would not fit beside each other."""
 
 
 class Errand(msgspec.Struct, frozen=True):
@@ -30,6 +35,7 @@ class Errand(msgspec.Struct, frozen=True):
         upto: the fold line. wish: for the summariser. said: what the answer is checked against.
         spans: the fold's cover before the new segment. facts: carried so far.
         tokens: estimated, of what is folded now. budget: the request's.
+        counted: what counted in earlier checks, None if that is not known. parked: handles in what is folded now.
     """
 
     upto: bytes
@@ -39,6 +45,12 @@ class Errand(msgspec.Struct, frozen=True):
     facts: tuple[Fact, ...]
     tokens: int
     budget: Budget
+    counted: frozenset[str] | None = None
+    parked: tuple[Critical, ...] = ()
+
+    def wanted(self) -> tuple[Critical, ...]:
+        """What must not get lost."""
+        return (*critical(self.said, MOST_CRITICAL, self.counted), *self.parked)
 
     def words(self, text: str) -> str:
         """All that the summaries of the fold say, with `text` as the newest one."""
@@ -52,6 +64,8 @@ class Errand(msgspec.Struct, frozen=True):
 def errand(chat: Chat, known: Known, policy: Policy, need: Need) -> Errand:
     """What to ask for, to fill a need that the plan of the same chat has."""
     assert known.scale is not None  # noqa: S101 (a plan without sizes has no needs)
+    small = tool_results(Draft(chat, said=chat.messages), known, policy)
+    chat = small.chat
     sight = Sight(chat, known, policy, known.scale)
     base = sight.base(need.messages)
     kept, open_, first, loop = _cover(sight, base, need.messages)
@@ -67,11 +81,39 @@ def errand(chat: Chat, known: Known, policy: Policy, need: Need) -> Errand:
         kept = (*kept, *open_)
         limit = room - taken
     messages = (*gaps, *chat.messages[first : need.messages])
-    wish = Wish(messages, before=texts_of(kept), rolled=rolled, limit=limit, loop=loop)
-    said = (*(Said("assistant", text) for text in rolled), *said_of(messages))
-    facts = base.facts if base else ()
     tokens = sum(map(sight.size_of, messages)) + sum(size.of_text(text, sight.scale.family) for text in rolled)
-    return Errand(need.address, wish, said, kept, facts, tokens, sight.budget)
+    wish = Wish(messages, before=texts_of(kept), rolled=rolled, limit=limit, loop=loop)
+    said = (*(Said("summary", text) for text in rolled), *heard_in(messages))
+    return Errand(
+        need.address,
+        wish,
+        said,
+        kept,
+        base.facts if base else (),
+        tokens,
+        sight.budget,
+        _counted(sight, need.messages),
+        tuple(reachable(_folded(small, first, need.messages), known.handles)) if known.handles else (),
+    )
+
+
+def _folded(small: Draft, first: int, line: int) -> list[Shrunk]:
+    """The results that were made small in the messages that are folded now."""
+    found = [each for each in small.decisions if isinstance(each, Compaction)]
+    return [each for one in found for each in one.results if first <= each.message < line]
+
+
+def _counted(sight: Sight, line: int) -> frozenset[str] | None:
+    """What counted in the checks of the known folds before a line; None if one of them was not checked."""
+    found: set[str] = set()
+    for end, fold in sight.summaries:
+        if end >= line:
+            break
+        if fold.check is None:
+            return None
+        values = fold.check.values
+        found.update(values, *map(keys_of, values), *(fact.keys for fact in fold.facts if fact.weight >= LIGHT))
+    return frozenset(found)
 
 
 def _cover(sight: Sight, base: Fold | None, line: int) -> tuple[tuple[Span, ...], tuple[Span, ...], int, bool]:

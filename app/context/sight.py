@@ -76,10 +76,32 @@ class Sight:
                     found.append((end, fold))
         return sorted(found, key=lambda each: each[0])
 
-    def refused(self, line: int) -> bool:
-        """Whether a summary of the first `line` messages was made and is not to be used."""
-        checkpoint = self.known.checkpoints.get(fold_address(self.known.addresses[line - 1]))
-        return checkpoint is not None and checkpoint.fold is not None and bool(checkpoint.fold.refused)
+    @cached_property
+    def refused(self) -> dict[int, int]:
+        """The lines up to which a summary was made that is not to be used, and how many tokens it stood for."""
+        if not self.known.checkpoints:
+            return {}
+        found = (self.known.checkpoints.get(fold_address(address)) for address in self.known.addresses)
+        return {
+            line: checkpoint.fold.check.tokens if checkpoint.fold.check else 0
+            for line, checkpoint in enumerate(found, 1)
+            if checkpoint is not None and checkpoint.fold is not None and checkpoint.fold.refused
+        }
+
+    def promising(self, base: Fold | None, line: int) -> bool:
+        """Whether a summary up to `line`, going on from `base`, is worth its price: not where one of about as many
+        tokens was refused. What it could not hold, a longer one cannot either; one of half as much may, and where
+        twice as much was said, something else may be what matters."""
+        if not self.refused:
+            return True
+        if line in self.refused:
+            return False
+        start = self.line(base)
+        whole = self.tail(start) - self.tail(line)
+        sizes = (
+            max(told, self.tail(start) - self.tail(other)) for other, told in self.refused.items() if other > start
+        )
+        return all(whole * 2 <= size or whole >= size * 2 for size in sizes)
 
     def line(self, fold: Fold | None) -> int:
         """How many messages the fold stands for."""

@@ -75,7 +75,7 @@ def _need(sight: Sight, now: Fold | None, tokens: int) -> Need | None:
     newest = sight.exchange(found)
     if dropping and not above:
         line = sight.line(now)
-        line = 0 if sight.refused(line) else line
+        line = line if sight.promising(base, line) else 0
     else:
         line = _line(sight, base, found, _target(budget.at, budget.to, tokens, newest))
     if not line:
@@ -109,7 +109,7 @@ def _line(sight: Sight, base: Fold | None, found: Cuts, target: int) -> int:
     budget, count = sight.budget, len(sight.messages)
     keep = count - sight.policy.keep_recent
     carry = min(sight.carried(base) + budget.summary // 2, budget.summary + budget.facts)
-    plain = [line for line in found.plain if line > start and not sight.refused(line)]
+    plain = [line for line in found.plain if line > start and sight.promising(base, line)]
 
     def after(line: int) -> int:
         return sight.fixed + carry + sight.tail(line)
@@ -126,7 +126,7 @@ def _line(sight: Sight, base: Fold | None, found: Cuts, target: int) -> int:
     if not found.loop or after(found.newest) <= budget.soft:
         return 0
     task = sight.tail(found.newest) - sight.tail(found.task_end)
-    loop = [line for line in found.loop if line > max(start, found.task_end) and not sight.refused(line)]
+    loop = [line for line in found.loop if line > max(start, found.task_end) and sight.promising(base, line)]
     lines = [line for line in loop if line <= keep] or loop
     return next((line for line in lines if after(line) + task <= target), lines[-1] if lines else 0)
 

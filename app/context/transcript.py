@@ -1,7 +1,8 @@
 """A stretch of conversation as words: for a check of facts, and as the data that a summariser reads.
 
-In the transcript every message stands between marks that no text can close. One that is too long for its reader is cut
-where it costs least: tool results first, then whatever is longest, and the oldest messages at last.
+In the transcript every message begins with a mark that no text can write, and ends where the next one stands: a mark at
+both ends would cost a chat of short messages as much as its words. One that is too long for its reader is cut where it
+costs least: tool results first, then whatever is longest, and the oldest messages at last.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from app.context.critical import Said
 Speaker: TypeAlias = Literal["system", "user", "assistant", "tool"]
 
 MARK = "said"
-"""Marks are `<said by="…">`, `</said>` and `<said-…>`: one word, so that one rule keeps all of them shut."""
+"""Marks are `<said user>`, `</said>` and `<said-…>`: one word, so that one rule keeps all of them shut."""
 
 LONGEST_NAME = 200
 """Characters of a picture's name or address that are shown."""
@@ -43,18 +44,22 @@ def said_of(messages: Sequence[Message]) -> tuple[Said, ...]:
     return tuple(said for message in messages for said in _said(message))
 
 
-def transcript(said: Sequence[Said], room: int, family: Family) -> str:
-    """The conversation between marks, within `room` estimated tokens.
+def transcript(said: Sequence[Said], room: int, family: Family, results: int = 0) -> str:
+    """The conversation behind marks, within `room` estimated tokens.
 
     Never fails: where the room is too small for anything, a beginning and an end of the newest message stay.
+
+    Args:
+        results: tokens that all tool results together may take, but for the ends that each keeps; 0: no limit.
     """
     pieces = [(one.role, shut(one.text)) for one in said]
-    texts, gone = fitted([text for _, text in pieces], [role == "tool" for role, _ in pieces], room, family)
+    bulky = [role == "tool" for role, _ in pieces]
+    texts, gone = fitted([text for _, text in pieces], bulky, room, family, results)
     kept = pieces[len(pieces) - len(texts) :]
-    blocks = [_block(f'{MARK} by="{role}"', MARK, text) for (role, _), text in zip(kept, texts, strict=True)]
+    lines = [f"<{MARK} {role}>{text}" for (role, _), text in zip(kept, texts, strict=True)]
     if gone:
-        blocks.insert(0, f"[… {gone:,} older message{'s' if gone > 1 else ''} left out …]")
-    return "\n".join(blocks)
+        lines.insert(0, f"[… {gone:,} older message{'s' if gone > 1 else ''} left out …]")
+    return "\n".join((*lines, f"</{MARK}>")) if lines else ""
 
 
 def block(kind: str, text: str) -> str:
@@ -69,15 +74,20 @@ def shut(text: str) -> str:
     return _LOOSE.sub("&lt;", text) if MARK in low or "ｓａｉｄ" in low else text
 
 
-def fitted(texts: Sequence[str], bulky: Sequence[bool], room: int, family: Family) -> tuple[list[str], int]:
+def fitted(
+    texts: Sequence[str], bulky: Sequence[bool], room: int, family: Family, results: int = 0
+) -> tuple[list[str], int]:
     """The texts within `room` tokens, and how many of the oldest were left out for that.
 
     Args:
         bulky: which of them are tool results; they are cut first.
+        results: tokens that those may take together, but for what each keeps in any case; 0: as many as fit.
     """
-    frame = size.of_text(_block(f'{MARK} by="assistant"', MARK, "\n"), family)
+    frame = size.of_text(f"<{MARK} assistant>\n</{MARK}>\n", family)
     sizes = [frame + size.of_text(text, family) for text in texts]
-    aims = _lowered(sizes, [index for index, is_bulky in enumerate(bulky) if is_bulky], LEAST_RESULT, room)
+    cut = [index for index, is_bulky in enumerate(bulky) if is_bulky]
+    most = sum(sizes) - sum(sizes[index] for index in cut) + results if results else room
+    aims = _lowered(sizes, cut, LEAST_RESULT, min(most, room))
     aims = _lowered(aims, range(len(aims)), LEAST_MESSAGE, room)
     first = _first(aims, room, frame)
     if aims and first == len(aims) - 1:

@@ -14,13 +14,13 @@ from app.chat.model import Message
 from app.context.budget import CERTAIN
 from app.context.critical import critical
 from app.context.folds import Fold, Span, stretches
+from app.context.heard import heard_in
 from app.context.known import Known
 from app.context.plan import Decision, Draft
 from app.context.policy import Policy
 from app.context.retention import Fact, carried, verdict
 from app.context.sight import Sight
 from app.context.summary import NEARLY
-from app.context.transcript import said_of
 
 STEP = "trim"
 
@@ -116,9 +116,10 @@ def _facts(sight: Sight, now: Fold | None, spans: list[Span], gone: Sequence[Mes
     """What is carried word for word: the values of what is left out, and those carried before."""
     family = sight.scale.family
     text = "\n".join(span.text for span in spans if span.text)
-    missing = verdict(critical(said_of(gone)), text).missing
+    missing = verdict(critical(heard_in(gone)), text).missing
     before = now.facts if now else ()
-    return carried(missing, sight.budget.facts, lambda line: size.of_text(line, family), before=before, text=text)
+    room = sight.budget.facts_beside(size.of_text(text, family))
+    return carried(missing, room, lambda line: size.of_text(line, family), before=before, text=text)
 
 
 def _saying(sight: Sight, fold: Fold, before: int, after: int) -> Decision:

@@ -20,7 +20,8 @@ from msgspec.structs import replace
 
 from app.chat import size
 from app.chat.family import family_of
-from app.context.critical import Critical, critical
+from app.context.asking import named
+from app.context.critical import Critical
 from app.context.errand import Errand, errand
 from app.context.flaws import misread
 from app.context.folds import Check, Fold, fold_address
@@ -64,9 +65,6 @@ RETRIED = 24
 
 SPARED = 24
 """Second questions in a row that are spared where half of the list of facts holds all that is missing."""
-
-MOST_CRITICAL = 240
-"""Critical tokens that one summary is held to, the weightiest: more would not fit beside each other."""
 
 MOST_REMEMBERED = 4096
 
@@ -160,7 +158,7 @@ class Summaries:
     async def _made(self, session: Session, made: Planned, need: Need, credential: Credential) -> Checkpoint | None:
         began = time.perf_counter()
         task = await apart(made, errand, made.chat, made.known, made.policy, need)
-        wanted = await apart(made, critical, task.said, MOST_CRITICAL)
+        wanted = await apart(made, task.wanted)
         candidate = self._summariser(made)
         if candidate.upstream.name != made.candidates[0].upstream.name:
             credential = Credential()  # the client's own key is for the provider of its chat, and nobody else
@@ -249,7 +247,7 @@ class _Maker:
         self._credential = credential
         self._least = least
         self._wanted = wanted
-        self._judged = tuple(each for each in wanted if each.weight >= LIGHT) or wanted
+        self._judged = tuple(each for each in wanted if each.weight >= LIGHT)
         self._check = Check(pinned=candidate.model, found=len(self._judged), tokens=task.tokens)
         self._input = self._output = 0
         self.fold: Fold | None = None
@@ -279,8 +277,11 @@ class _Maker:
         if self._passes(text, budget) and not self._summaries.asks_again(model):
             self._summaries.note_second(model, helped=False, asked=False)
             return text
+        if not self._passes(text, budget + self._task.wish.limit):
+            return text  # a summary of nothing but what is missing would not have room for it either
         try:
-            second = await self._ask(Question(tuple(each.value for each in missing), text, self._plain))
+            lost = tuple(each.value if self._plain else named(each) for each in missing)
+            second = await self._ask(Question(lost, text, self._plain))
         except (ProxyError, TimeoutError):
             return text
         after = score if second.flaw else verdict(self._judged, self._task.words(second.text), self._task.facts).score
@@ -292,6 +293,14 @@ class _Maker:
         facts = self._carried(text, room)
         return verdict(self._judged, self._task.words(text), facts).score >= self._least
 
+    def _listed(self, text: str) -> tuple[Fact, ...]:
+        """The list of facts. What the segments leave is for what was listed before, and lest a summary be refused."""
+        family = family_of(self._candidate.model)
+        held = sum(size.of_text(f"- {fact.text}\n", family) for fact in self._task.facts)
+        room = self._task.budget.facts_beside(size.of_text(self._task.words(text), family))
+        usual = max(self._task.budget.facts, min(held, room))
+        return self._carried(text, usual if self._passes(text, usual) else room)
+
     def _carried(self, text: str, room: int) -> tuple[Fact, ...]:
         words, family = self._task.words(text), family_of(self._candidate.model)
         missing = verdict(self._wanted, words).missing
@@ -301,7 +310,7 @@ class _Maker:
         task = self._task
         words = task.words(text)
         family = family_of(self._candidate.model)
-        facts = self._carried(text, task.budget.facts)
+        facts = self._listed(text)
         last = verdict(self._judged, words, facts)
         self._check = replace(
             self._check,

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from bench.chains.chats import kinds
 from bench.chains.play import WAYS, Played, played
+from bench.chains.prices import RATES
 from bench.chains.table import reasons, table, verdicts
 from bench.memory import tokens
 from bench.memory.spoken import APIS
@@ -41,11 +42,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tokens.reach(given.judges)
     where = f"{platform.machine()}, {os.cpu_count()} CPUs, Python {platform.python_version()}"
     print(f"# {where}, load {os.getloadavg()[0]:.1f}, {time.strftime('%F')}, seed {given.seed}, {given.turns} turns")
-    print(f"# upstream {given.upstream}; tokens: {tokens.tokenizer()}", flush=True)
+    rates = RATES[given.upstream]
+    print(f"# upstream {given.upstream}; tokens: {tokens.tokenizer()}")
+    print(f"# $ a million tokens, input/cached/output: {rates.said}", flush=True)
     rows = asyncio.run(_all(given, wanted))
-    print("\n" + table(rows))
+    print("\n" + table(rows, rates))
     print("\n" + reasons(rows))
-    print("\n" + verdicts(rows))
+    print("\n" + verdicts(rows, rates))
     return 0
 
 

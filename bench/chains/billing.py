@@ -1,26 +1,23 @@
-"""What a provider bills: every token that the model reads, the beginning that its prompt cache holds at a tenth.
+"""What a provider bills: every token that the model reads, the beginning that its prompt cache holds for less.
 
 Assumptions, the same for whoever asks. A prompt's beginning is cached if it stood at the beginning of a prompt at most
 five minutes ago, whether it was sent or held in a chain, up to the end of a message, if that is 1,024 tokens or more;
 each use keeps it for five minutes more. System text and tools stand in front. Neither a resent message nor an inherited
 one is billed differently: the model reads the same. An answer is cached once it was part of a prompt. Answers cost the
-same however they came about, so only those of the summariser are counted, at six times an input token. The summariser
-costs what the chat's model costs, unless said otherwise.
+same however they came about, so only those of the summariser are counted. What a token costs is in prices.py.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from bench.chains.prices import Rates
 from bench.memory.bodies import Body
 from bench.memory.tokens import PER_CHAT
 
 LEAST = 1024
 LIVES = 300.0
 """Seconds that a cached prompt lives after its last use."""
-
-CACHED = 0.1
-OUTPUT = 6.0
 
 
 @dataclass
@@ -40,43 +37,63 @@ class PromptCache:
         return found if found >= LEAST else 0
 
 
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Tokens so far: that the chat's model read, and of those cached; that the summariser read, cached, and wrote."""
+
+    read: int = 0
+    cached: int = 0
+    summed: int = 0
+    summed_cached: int = 0
+    written: int = 0
+
+    def chat(self, rates: Rates) -> float:
+        """What the chat cost, in input tokens of its model at full price."""
+        return self.read - self.cached * (1 - rates.cached)
+
+    def summaries(self, rates: Rates) -> float:
+        """What summaries cost, in the same tokens."""
+        given = self.summed - self.summed_cached * (1 - rates.summary_cached)
+        return given * rates.summary_input + self.written * rates.summary_output
+
+    def weighted(self, rates: Rates) -> float:
+        """Both."""
+        return self.chat(rates) + self.summaries(rates)
+
+
 @dataclass
 class Bill:
     """What a whole chat cost under one rhythm.
 
     Attributes:
-        read: tokens that the model read. cached: of those. summary: weighted tokens of summaries. wired: bytes sent.
-        requests: of the chat. continued: those that went on from a chain.
-        path: what was paid after each turn, for the chat and for summaries.
+        spent: tokens so far. wired: bytes sent.
+        requests: of the chat. continued: those that went on from a chain. asked: questions to the summariser.
+        path: what was spent after each turn.
     """
 
-    read: int = 0
-    cached: int = 0
-    summary: float = 0
+    spent: Spent = Spent()
     wired: int = 0
     requests: int = 0
     continued: int = 0
-    path: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
+    asked: int = 0
+    path: list[Spent] = field(default_factory=list[Spent])
     cache: PromptCache = field(default_factory=PromptCache)
 
     def take(self, sent: Body, now: float, *, summary: bool, answered: int) -> None:
-        """One more request."""
+        """One more request, and how many tokens its answer had."""
         tokens = sum(sent.sizes) + sent.tools_tokens + PER_CHAT
         cached = self.cache.read(sent, now)
+        old = self.spent
         self.wired += sent.size
         if summary:
-            self.summary += tokens - cached * (1 - CACHED) + answered * OUTPUT
+            summed, summed_cached = old.summed + tokens, old.summed_cached + cached
+            self.spent = Spent(old.read, old.cached, summed, summed_cached, old.written + answered)
+            self.asked += 1
             return
-        self.read += tokens
-        self.cached += cached
+        self.spent = Spent(old.read + tokens, old.cached + cached, old.summed, old.summed_cached, old.written)
         self.requests += 1
         self.continued += bool(sent.before)
 
     def turn(self) -> None:
         """A turn is over."""
-        self.path.append((self.weighted - self.summary, self.summary))
-
-    @property
-    def weighted(self) -> float:
-        """All that is paid, in input tokens at full price."""
-        return self.read - self.cached * (1 - CACHED) + self.summary
+        self.path.append(self.spent)

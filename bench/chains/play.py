@@ -12,6 +12,7 @@ from app.context.tool_results.settings import ToolSettings
 
 from bench.chains.billing import Bill
 from bench.chains.chats import TOOL_NAME, Kind, Message, Turn
+from bench.chains.prices import RATES
 from bench.chains.proxy import Proxy, proxy
 from bench.chains.rhythm import GAPS, TOOL, Clock
 from bench.memory import tokens
@@ -65,7 +66,8 @@ async def played(kind: Kind, way: str, api: Api, settings: Mapping[str, Any]) ->
         settings: policy numbers for Foldline's own way.
     """
     if way == FOLDLINE:
-        return {gap: await _played(kind, settings, api, (gap,)) for gap in GAPS}
+        given = {"summary_model": RATES[api.name].summary.model, **settings}  # what `auto` is at the provider itself
+        return {gap: await _played(kind, given, api, (gap,)) for gap in GAPS}
     both = await _played(kind, WAYS[way], api, tuple(GAPS))
     return dict.fromkeys(GAPS, both)
 
@@ -79,7 +81,7 @@ async def _played(kind: Kind, policy: Mapping[str, Any], api: Api, gaps: Sequenc
         proxy(upstream.url, api, clocks[gaps[0]], policy) as through,
     ):
         chat: list[Message] = [{"role": "system", "content": kind.system}]
-        more: Message = {"model": api.model, **({"tools": kind.tools} if kind.tools else {})}
+        more: Message = {"model": RATES[api.name].chat.model, **({"tools": kind.tools} if kind.tools else {})}
         for number, turn in enumerate(kind.turns):
             await _turn(through, upstream, kind, number, turn, chat, more)
             for gap, clock in clocks.items():

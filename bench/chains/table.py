@@ -9,10 +9,8 @@ from statistics import mean
 from app.context.plan import Decision
 
 from bench.chains.play import CHAIN, FOLDLINE, RESEND, Played
+from bench.chains.prices import Rates
 from bench.chains.rhythm import GAPS
-
-SMALL = 0.1
-"""Price of a small summariser as a share of a large model's: an assumption."""
 
 MOST_OVER = 1.05
 """Foldline may cost so much of the better of the two others."""
@@ -21,23 +19,25 @@ Rows = Mapping[str, Mapping[str, Mapping[str, Played]]]
 """Kind of chat → way → rhythm → what was seen."""
 
 
-def table(rows: Rows) -> str:
+def table(rows: Rows, rates: Rates) -> str:
     """Weighted tokens and bytes of each chat, rhythm and way, and each as a multiple of the better fixed way."""
-    heads = ("requests", "continued", "tokens read", "cached", "summaries", "weighted", "÷ better", "MB")
+    heads = ("requests", "continued", "tokens read", "cached", "asked", "summaries", "weighted", "÷ better", "MB")
     lines = [f"| chat | between turns | way | {' | '.join(heads)} |", "| --- | --- | --- |" + " ---: |" * len(heads)]
     for kind, ways in rows.items():
         for gap in GAPS:
-            better = min(ways[way][gap].bills[gap].weighted for way in (RESEND, CHAIN))
+            better = min(ways[way][gap].bills[gap].spent.weighted(rates) for way in (RESEND, CHAIN))
             for way, rhythms in ways.items():
                 bill = rhythms[gap].bills[gap]
+                weighted = bill.spent.weighted(rates)
                 cells = (
                     str(bill.requests),
                     f"{bill.continued / bill.requests:.1%}",
-                    f"{bill.read:,}",
-                    f"{bill.cached / bill.read:.0%}",
-                    f"{bill.summary:,.0f}",
-                    f"{bill.weighted:,.0f}",
-                    f"{bill.weighted / better:.3f}",
+                    f"{bill.spent.read:,}",
+                    f"{bill.spent.cached / bill.spent.read:.0%}",
+                    str(bill.asked),
+                    f"{bill.spent.summaries(rates):,.0f}",
+                    f"{weighted:,.0f}",
+                    f"{weighted / better:.3f}",
                     f"{bill.wired / 1e6:.2f}",
                 )
                 lines.append(f"| {kind} | {gap} | {way} | {' | '.join(cells)} |")
@@ -67,21 +67,19 @@ def _plain(decision: Decision) -> str:
     return re.sub("[0-9]+", "…", first)
 
 
-def verdicts(rows: Rows) -> str:
-    """Whether Foldline costs more than it may, at the end and for a chat that ends earlier."""
-    heads = ("at the end", "", "worst, and when", "over 5 % until turn", f"worst, summaries at {SMALL:g} of the price")
-    lines = [f"| chat | between turns | {' | '.join(heads)} |", "| --- | --- | ---: | --- | ---: | ---: | ---: |"]
+def verdicts(rows: Rows, rates: Rates) -> str:
+    """Whether Foldline costs more than it may, at the end and for a chat that ends earlier: with summaries by the small
+    model, and by the chat's own."""
+    heads = ("at the end", "", "worst, and when", "over 5 % until turn", "own model: at the end", "", "worst, and when")
+    lines = [
+        f"| chat | between turns | {' | '.join(heads)} |",
+        "| --- | --- | ---: | --- | ---: | ---: | ---: | --- | ---: |",
+    ]
     for kind, ways in rows.items():
         for gap in GAPS:
-            ratios = over(ways, gap)
+            ratios, own = over(ways, gap, rates), over(ways, gap, rates.own)
             late = max((turn for turn, ratio in enumerate(ratios, 1) if ratio > MOST_OVER), default=0)
-            cells = (
-                f"{ratios[-1] - 1:+.1%}",
-                "met" if ratios[-1] <= MOST_OVER else "NOT MET",
-                _worst(ratios),
-                str(late or "never"),
-                _worst(over(ways, gap, SMALL)),
-            )
+            cells = (*_end(ratios), _worst(ratios), str(late or "never"), *_end(own), _worst(own))
             lines.append(f"| {kind} | {gap} | {' | '.join(cells)} |")
     lines += [
         f"\n{kind}, {way}, {gap}: refused: {each}."
@@ -93,17 +91,19 @@ def verdicts(rows: Rows) -> str:
     return "\n".join(lines)
 
 
+def _end(ratios: Sequence[float]) -> tuple[str, str]:
+    return f"{ratios[-1] - 1:+.1%}", "met" if ratios[-1] <= MOST_OVER else "NOT MET"
+
+
 def _worst(ratios: Sequence[float]) -> str:
     worst = max(range(len(ratios)), key=ratios.__getitem__)
     return f"{ratios[worst] - 1:+.1%}, turn {worst + 1}"
 
 
-def over(ways: Mapping[str, Mapping[str, Played]], gap: str, price: float = 1.0) -> list[float]:
-    """What Foldline had cost after each turn, of what the better of the two fixed ways had.
-
-    Args:
-        price: of the summariser, as a share of the chat's model.
-    """
+def over(ways: Mapping[str, Mapping[str, Played]], gap: str, rates: Rates) -> list[float]:
+    """What Foldline had cost after each turn, of what the better of the two fixed ways had."""
     paths = [ways[way][gap].bills[gap].path for way in (RESEND, CHAIN)]
     ours = ways[FOLDLINE][gap].bills[gap].path
-    return [(chat + told * price) / min(each[turn][0] for each in paths) for turn, (chat, told) in enumerate(ours)]
+    return [
+        spent.weighted(rates) / min(each[turn].weighted(rates) for each in paths) for turn, spent in enumerate(ours)
+    ]

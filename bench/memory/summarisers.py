@@ -35,7 +35,10 @@ _WEIGHTY = re.compile(
 _SENTENCE_END = re.compile(r"(?<=[。！？])|(?<=[.!?])\s+|\n")
 _MARK = re.compile(r"</?said[^>]*>")
 _ASIDE = re.compile(r"<said-(before|draft|missing)>(.*?)</said-\1>", re.DOTALL)
-"""What stands beside the conversation in a question: not to be repeated, or a list of what was lost."""
+"""What stands beside the conversation in a question: not to be repeated, a first answer, or a list of what was lost."""
+
+_TOOL = re.compile(r"<said tool>.*?(?=\n<said |\n</said>|\Z)", re.DOTALL)
+"""What a tool returned."""
 
 EMPTY = {
     "en": "The two of them went through the current plans together, weighed what speaks for and against them, and "
@@ -61,10 +64,13 @@ def lines(text: str) -> list[str]:
 def good(text: str, limit: int) -> str:
     """Every line that holds a value, and what it is told to have lost.
 
-    Where they do not fit, the lines are shortened first, then small numbers and first names go, and the oldest at last.
+    Where they do not fit, what tools returned goes first, then lines are shortened, then small numbers and first names
+    go, and the oldest at last.
     """
     lost = [aside[1].splitlines() for aside in _ASIDE.findall(text) if aside[0] == "missing"]
-    kept = lines(text)
+    kept = lines(text) + _draft(text).splitlines()
+    if limit and tokens.of_text(_joined(kept)) > limit:
+        kept = lines(_TOOL.sub("", text)) + _draft(text).splitlines()
     told = "\n".join(kept)
     asked = [
         line for value in itertools.chain(*lost) if (line := value.strip().lstrip("-").strip()) and line not in told
@@ -73,8 +79,12 @@ def good(text: str, limit: int) -> str:
 
 
 def half(text: str, limit: int) -> str:
-    """As `good`, but about every second line is lost."""
+    """As `good`, but about every second line is lost, and is not found again for a second question."""
+    if draft := _draft(text):
+        return draft
     kept = lines(text)
+    if limit and tokens.of_text(_joined(kept)) > 2 * limit:
+        kept = lines(_TOOL.sub("", text))
     salt = "\n".join(kept)
     return _fitted([line for line in kept if hashlib.sha256((line + salt).encode()).digest()[0] % 2], limit)
 
@@ -85,6 +95,11 @@ def none(text: str, limit: int) -> str:
 
 
 SUMMARISERS: dict[str, Summarise] = {each.__name__: each for each in (good, half, none)}
+
+
+def _draft(text: str) -> str:
+    """The first answer, where this is a second question; the conversation itself is not shown again then."""
+    return "\n".join(aside[1].strip() for aside in _ASIDE.findall(text) if aside[0] == "draft")
 
 
 def _fitted(kept: list[str], limit: int) -> str:
@@ -100,7 +115,7 @@ def _fitted(kept: list[str], limit: int) -> str:
 
 
 def _joined(kept: list[str]) -> str:
-    return "\n".join(f"- {line}" for line in kept)
+    return "\n".join(f"- {line.removeprefix('- ')}" for line in kept)
 
 
 def _around_values(line: str) -> str:

@@ -10,10 +10,15 @@ from typing import Any
 import aiohttp
 import pytest
 
+from app.upstreams.gemini import gemini
+from app.upstreams.openai import openai
 from bench.chains.billing import Bill, PromptCache
 from bench.chains.chats import kinds
+from bench.chains.prices import RATES, Rates
 from bench.memory.bodies import Body, Said, made
+from bench.memory.prices import Price
 from bench.memory.spoken import APIS
+from bench.memory.summarisers import good, half
 from bench.memory.upstream import Upstream, running_upstream
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,16 +52,40 @@ def test_another_model_other_tools_and_other_words_share_no_cache():
     assert cache.read(sent(LONG + "."), 0) == 0
 
 
-def test_a_bill_counts_what_is_cached_at_a_tenth_and_a_summarys_answer_at_six_times():
+RATED = Rates(Price("large", 2, 0.2, 10), Price("small", 0.5, 0.05, 4))
+
+
+def test_a_bill_counts_what_is_cached_and_what_the_summariser_reads_and_writes_at_their_own_prices():
     bill, prompt = Bill(), sent(LONG)
     bill.take(prompt, 0, summary=False, answered=7)
-    assert bill.weighted == prompt.tokens
+    assert bill.spent.weighted(RATED) == prompt.tokens
     bill.take(prompt, 10, summary=False, answered=7)
-    assert bill.weighted == pytest.approx(prompt.tokens * 2 - prompt.sizes[0] * 0.9)
-    other = sent("Sum this up.")
+    assert bill.spent.weighted(RATED) == pytest.approx(prompt.tokens * 2 - prompt.sizes[0] * 0.9)
+    other = sent(LONG, model="small")
     bill.take(other, 10, summary=True, answered=100)
-    assert bill.summary == other.tokens + 600
-    assert bill.wired == 300
+    assert bill.spent.summaries(RATED) == pytest.approx(other.tokens / 4 + 200)
+    assert bill.spent.summaries(RATED.own) == pytest.approx(other.tokens + 500)
+    bill.take(other, 20, summary=True, answered=0)
+    cached = other.tokens - other.sizes[0] * 0.9
+    assert bill.spent.summaries(RATED) == pytest.approx((other.tokens + cached) / 4 + 200)
+    assert (bill.asked, bill.requests, bill.wired) == (2, 2, 400)
+
+
+def test_summaries_are_priced_at_the_model_that_writes_them_by_default():
+    assert RATES["interactions"].summary.model == gemini("g", "", "k").small
+    assert RATES["responses"].summary.model == openai("o").small
+
+
+def test_a_good_summariser_leaves_out_what_tools_returned_before_what_was_said_and_keeps_its_draft():
+    rows = "\n".join(f"Row {number} has 77{number}." for number in range(200))
+    asked = f"<said user>The code is QX-4711.\n<said tool>{rows}\n<said assistant>Noted.\n</said>"
+    assert good(asked, 5_000).count("\n") == 200
+    assert good(asked, 40) == "- The code is QX-4711."
+    again = (
+        "<said-draft>\n- The code is QX-4711.\n</said-draft>\n<said-missing>\n- 10:30 (in: at 10:30)\n</said-missing>"
+    )
+    assert good(again, 100).splitlines() == ["- 10:30 (in: at 10:30)", "- The code is QX-4711."]
+    assert half(again, 100) == "- The code is QX-4711."
 
 
 @pytest.mark.parametrize("api", ["interactions", "responses"])

@@ -60,3 +60,11 @@ def test_a_summary_never_takes_more_than_a_third_of_what_the_history_may_take() 
     assert budget_of(_policy(8000), 0, 0).summary == 1024
     assert budget_of(_policy(900, 450), 0, 0).summary == 150
     assert budget_of(_policy(60, 30), 0, 0).summary == 64
+
+
+def test_a_fold_that_stands_for_a_long_task_may_carry_more_facts_and_no_more_summary() -> None:
+    chat, agent = budget_of(_policy(8000), 0, 0), budget_of(_policy(100_000), 0, 0)
+    assert (chat.summary, chat.facts) == (1024, 1024)
+    assert (agent.summary, agent.facts) == (1024, 3125)
+    assert budget_of(_policy(100_000, summary_tokens=300), 0, 0).facts == 1200, "who wants little carried gets little"
+    assert budget_of(_policy(900, 450), 0, 0).facts == 150

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from app.context.critical import Critical, Said, critical
+from app.context.critical import Critical, Said, critical, keys_of
+from app.context.retention import LIGHT
 
 
 def found(text: str) -> dict[str, Critical]:
@@ -172,3 +173,20 @@ def test_the_time_grows_in_proportion_to_the_text(piece: str) -> None:
 
     short = min(seconds(10_000) for _ in range(2))
     assert seconds(100_000) < 40 * short + 0.5  # ten times the text; a quadratic reader takes a hundred times as long
+
+
+def test_what_a_summary_holds_of_tool_results_does_not_come_to_count_by_that() -> None:
+    summary = Said("summary", "Order ORD-77 went out late; the log names INC-48213, 1200 EUR and 10:30.")
+
+    def counts(counted: frozenset[str] | None) -> set[str]:
+        return {one.value for one in critical([summary], counted=counted) if one.weight >= LIGHT}
+
+    assert counts(None) == {"ORD-77", "INC-48213", "1200 EUR", "10:30"}
+    assert counts(frozenset()) == set()
+    assert counts(frozenset(["ORD-77"])) == {"ORD-77"}, "as it was written"
+    assert counts(keys_of("€1,200")) == {"1200 EUR"}, "or in another spelling"
+
+
+def test_a_rule_in_a_summary_always_counts() -> None:
+    summary = Said("summary", "The user must never be called before nine.")
+    assert [one.kind for one in critical([summary], counted=frozenset()) if one.weight >= LIGHT] == ["rule"]

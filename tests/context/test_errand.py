@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from itertools import pairwise
 
 import msgspec
@@ -10,10 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.chat import size
+from app.chat.model import Message, Text, ToolCall, ToolResult
 from app.context.errand import Errand, errand
-from app.context.folds import Fold, Span, fold_address
+from app.context.folds import Check, Fold, Span, fold_address
 from app.context.plan import Need
-from app.context.retention import Fact
+from app.context.retention import LIGHT, Fact, carried
+from app.context.tool_results.handles import Handles
 from tests.context.folding import (
     SMALL,
     Checkpoint,
@@ -24,6 +28,7 @@ from tests.context.folding import (
     known_of,
     marks,
     received,
+    text_of,
     told,
     words,
 )
@@ -162,3 +167,65 @@ def test_a_tiny_budget_still_gives_the_summariser_room_for_a_sentence(most: int)
     policy = msgspec.structs.replace(SMALL, summary_tokens=most)
     need = Need("summary", marks(CHAT)[7], 8)
     assert errand(draft_of(CHAT).chat, known_of(CHAT), policy, need).wish.limit == 64
+
+
+# ---- tools: what counts, what is shown, and what can still be fetched
+
+NUMBERS = "\n".join(f"order A-{number} amount {number * 3} EUR" for number in range(7000, 7012))
+
+
+def _tool_talk(said: str, result: str) -> tuple[Message, ...]:
+    """The user's words, a call, its result, an answer, and what comes after."""
+    call = Message("assistant", (ToolCall("c1", "lookup", '{"what": "orders"}'),))
+    return (
+        Message("user", (Text(said),)),
+        call,
+        Message("user", (ToolResult("c1", (Text(result),)),)),
+        *told("a50 u100 a100 u100 a100 u100"),
+    )
+
+
+def _counting(task: Errand) -> set[str]:
+    return {one.value for one in task.wanted() if one.weight >= LIGHT}
+
+
+def test_values_of_tool_results_do_not_begin_to_count_when_a_summary_that_names_them_is_rolled() -> None:
+    chat = _tool_talk("Ship order B-4411 first.", NUMBERS)
+    assert _counting(_errand(chat, 4)) == {"B-4411"}
+    first = fold_of(chat, 4, check=Check(values=("B-4411",)))
+    text = f"Order B-4411 goes first. {NUMBERS} {words(110)}"
+    spans = (Span(first.upto, "summary", text),)
+    task = _errand(chat, 6, kept(msgspec.structs.replace(first, spans=spans)))
+    assert task.wish.rolled == (text,)
+    assert _counting(task) == {"B-4411"}
+    unchecked = msgspec.structs.replace(first, spans=spans, check=None)
+    assert {"B-4411", "A-7003"} <= _counting(_errand(chat, 6, kept(unchecked))), "where nobody knows, all counts"
+
+
+BULKY = json.dumps([{"order": f"A-{number}", "note": words(20, number)} for number in range(400)])
+HANDLES = Handles(lambda text: f"res_{hashlib.sha256(text).hexdigest()[:24]}")
+
+
+def test_a_bulky_result_is_summed_up_by_its_small_form_and_its_handle_must_not_get_lost() -> None:
+    chat = _tool_talk("Which order is odd?", BULKY)
+    need = Need("summary", marks(chat)[3], 4)
+    task = errand(draft_of(chat).chat, known_of(chat, handles=HANDLES), ROOMY, need)
+    shown = text_of(task.wish.messages[2])
+    assert len(shown) < len(BULKY) / 2
+    (handle,) = task.parked
+    assert handle.value == HANDLES.handle_of(BULKY.encode())
+    assert handle.value in shown
+    assert "400 rows from lookup: fetch_rows gives them by the handle" in handle.context
+    assert handle in task.wanted()
+    (fact,) = carried([handle], 60, lambda line: size.of_text(line, "other"))
+    assert handle.value in fact.text
+    later = errand(draft_of(chat).chat, known_of(chat, kept(fold_of(chat, 4)), handles=HANDLES), ROOMY, Need(
+        "summary", marks(chat)[5], 6
+    ))  # fmt: skip
+    assert later.parked == (), "each is named when it is folded away, and carried from then on"
+
+
+def test_nobody_is_told_of_handles_that_cannot_be_asked_for() -> None:
+    chat = _tool_talk("Which order is odd?", BULKY)
+    known = known_of(chat, handles=Handles(HANDLES.handle_of, fetch=""))
+    assert errand(draft_of(chat).chat, known, ROOMY, Need("summary", marks(chat)[3], 4)).parked == ()

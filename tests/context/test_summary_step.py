@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.chat.model import Chat, Message, Text
-from app.context.known import Known
+from app.context.folds import Check
+from app.context.known import Checkpoint, Known
 from app.context.plan import Draft, Plan
 from app.context.policy import Policy
 from app.context.summary import fold
@@ -28,6 +29,7 @@ from tests.context.folding import (
     marks,
     planned,
     received,
+    sight_of,
     text_of,
     told,
 )
@@ -207,6 +209,38 @@ def test_a_line_whose_summary_was_refused_is_not_asked_for_again() -> None:
     after = _need(planned(LONG, known_of(LONG, kept(refused))))
     assert after is not None
     assert after[0] != need[0]
+
+
+def _refused(line: int, tokens: int = 0) -> dict[bytes, Checkpoint]:
+    check = Check(tokens=tokens) if tokens else None
+    fold = fold_of(LONG, line, check=check)
+    return kept(msgspec.structs.replace(fold, spans=(), refused="It kept 10 % of what matters."))
+
+
+def test_after_a_refusal_at_most_half_as_much_is_tried_and_then_half_of_that() -> None:
+    first = _need(planned(LONG, known_of(LONG)))
+    assert first is not None
+    lines, stored = [first[0]], [_refused(first[0])]
+    while (need := _need(planned(LONG, known_of(LONG, *stored)))) is not None:
+        assert received(LONG[: need[0]]) * 2 <= received(LONG[: lines[-1]])
+        lines.append(need[0])
+        stored.append(_refused(need[0]))
+    assert 2 <= len(lines) <= 4, "and a few refusals end it: the chat is trimmed then, and nobody asks on every turn"
+    assert "trim" in {each.step for each in planned(LONG, known_of(LONG, *stored)).decisions}
+
+
+def test_what_was_refused_as_a_whole_is_tried_behind_the_half_that_was_made() -> None:
+    whole = _need(planned(LONG, known_of(LONG)))
+    assert whole is not None
+    refused = _refused(whole[0], received(LONG[: whole[0]]))
+    half = _need(planned(LONG, known_of(LONG, refused)))
+    assert half is not None
+    made = kept(fold_of(LONG, half[0]))
+    sight = sight_of(LONG, known_of(LONG, refused, made))
+    base = sight.base(len(LONG))
+    assert sight.promising(base, whole[0] - 2)
+    assert not sight.promising(base, whole[0]), "but not the very line: what is kept there stays"
+    assert not sight.promising(None, whole[0] - 2)
 
 
 def test_left_out_messages_are_summed_up_behind_the_turn() -> None:

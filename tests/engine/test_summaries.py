@@ -183,6 +183,8 @@ async def test_what_a_summary_lost_is_named_in_a_second_question() -> None:
     assert len(stage.asked) == 2
     question = stage.asked[1].body["messages"][-1]["content"]
     assert GOOD in question
+    assert TICKET in question, "with the words around it"
+    assert len(question) < len(stage.asked[0].body["messages"][-1]["content"]) / 2, "and without the conversation"
     assert KEPT in stage.last[0]
     assert stage.summaries[0].asked == 2
 
@@ -217,6 +219,30 @@ async def test_a_summary_that_fails_the_gate_is_not_used_and_not_paid_for_again(
     await stage.says_all(chat)
     await stage.settled()
     assert len(stage.asked) == paid
+
+
+async def test_what_no_second_answer_could_hold_is_not_asked_for() -> None:
+    stage = await folding_stage()
+    await stage.says_all(long_talk(17, first=MANY))
+    assert stage.summaries[0].outcome == "refused"
+    assert stage.summaries[0].asked == 1
+
+
+async def test_after_a_refusal_a_shorter_stretch_is_summed_up_and_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = await folding_stage()
+
+    async def no_pause(session: Any, name: str, seconds: float) -> None:
+        """As if it had passed already."""
+
+    monkeypatch.setattr(stage.store, "pause", no_pause)
+    chat = long_talk(17)
+    chat[8]["content"] = f"{MANY} {chat[8]['content']}"
+    await stage.says_all(chat)
+    assert stage.summaries[0].outcome == "refused"
+    seen = await stage.says_all(chat)
+    await stage.settled()
+    assert [each.outcome for each in stage.summaries][:2] == ["refused", "made"]
+    assert _plan(seen).startswith("summary=1-")
 
 
 @pytest.mark.parametrize(

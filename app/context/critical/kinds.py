@@ -30,9 +30,9 @@ LONGEST = 300
 
 
 class Said(msgspec.Struct, frozen=True):
-    """Something that one speaker said."""
+    """Something that one speaker said; `summary`: an earlier summary, of whoever said what is in it."""
 
-    role: Literal["system", "user", "assistant", "tool"]
+    role: Literal["system", "user", "assistant", "tool", "summary"]
     text: str
 
 

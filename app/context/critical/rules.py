@@ -79,20 +79,20 @@ _LIKE_CODE = re.compile(r"[{}<>=;|\\]|^\s*(?://|#!|\$ )")
 
 
 def stated_rules(
-    text: str, role: Literal["system", "user", "assistant", "tool"], sentences: Sentences
+    text: str, role: Literal["system", "user", "assistant", "tool", "summary"], sentences: Sentences
 ) -> Iterator[Found]:
     """The rules of one text, each with where it stands.
 
-    Of users every sentence that states one; of assistants only what reports a decision or the user, and lists of notes;
-    of nobody else any. Questions, small talk and code state none.
+    Of users every sentence that states one; of assistants and summaries only what reports a decision or the user, and
+    lists of notes; of nobody else any. Questions, small talk and code state none.
     """
-    if role not in ("user", "assistant"):
+    if role not in ("user", "assistant", "summary"):
         return
-    notes = role == "assistant" and _is_notes(text)
+    notes = role != "user" and _is_notes(text)
     for at, strength in sentences.stated:
         left, right = sentences.around(at)
         sentence = text[left:right]
-        if role == "assistant" and not notes and not _REPORTS.search(sentence):
+        if role != "user" and not notes and not _REPORTS.search(sentence):
             continue
         found = _units(sentence)
         content = [unit for unit in found if unit != NOT]
