@@ -12,7 +12,10 @@ from app.errors import ClientError
 
 
 class Policy(msgspec.Struct, frozen=True):
-    """One request's policy. Sizes are in tokens, `keep_recent` in messages; `tools` has what single tools need."""
+    """One request's policy. Sizes are in tokens, `keep_recent` in messages; `tools` has what single tools need.
+
+    `tool_step_tokens` is what all results of one step may take together, 0 for any number. It follows from the window.
+    """
 
     profile: Literal["chat", "agent"] = "chat"
     fold_at_tokens: int = 8000
@@ -21,6 +24,7 @@ class Policy(msgspec.Struct, frozen=True):
     heavy_tool_tokens: int = 4000
     tool_result_tokens: int = 6000
     tool_text_tokens: int = 20000
+    tool_step_tokens: int = 0
     fetch_rows_limit: int = 40
     summary_tokens: int = 1024
     min_retention: float = 0.9
@@ -50,6 +54,10 @@ AGENT_MOST = 100_000
 AGENT_SHARE = 0.6
 """An agent's history is folded at this share of its model's window, and at most at AGENT_MOST tokens."""
 
+STEP_SHARE = 0.5
+"""Share of the window that the results of one step may take: they cannot be folded, and a prompt that is larger than
+the window because of them would be refused for good."""
+
 _DEFAULTS = Policy()
 _AGENT = Policy(profile="agent", fold_at_tokens=AGENT_MOST, fold_to_tokens=AGENT_MOST // 2)
 
@@ -72,7 +80,7 @@ def policy_of(
     Raises ClientError for an unknown name or a value of the wrong kind in `request`.
     """
     if not (settings or route or request):
-        return _agent(window) if agent else _DEFAULTS
+        return _in_window(_agent(window) if agent else _DEFAULTS, window)
     for name in request:
         if name not in PER_REQUEST:
             raise ClientError(
@@ -93,7 +101,11 @@ def policy_of(
         raise ClientError('foldline.chain must be "auto" or "never".', param="foldline.chain")
     if not isinstance(off := request.get("off", values.pop("off", False)), bool):
         raise ClientError("foldline.off must be true or false.", param="foldline.off")
-    return msgspec.structs.replace(start, chain=chain, off=off, **values)
+    return _in_window(msgspec.structs.replace(start, chain=chain, off=off, **values), window)
+
+
+def _in_window(policy: Policy, window: int) -> Policy:
+    return msgspec.structs.replace(policy, tool_step_tokens=int(window * STEP_SHARE)) if window else policy
 
 
 def _agent(window: int) -> Policy:

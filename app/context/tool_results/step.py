@@ -17,6 +17,7 @@ from app.context.plan import Decision, Draft
 from app.context.tool_results.compacting import Compacted, compacted, words_of
 from app.context.tool_results.fields import Dropped
 from app.context.tool_results.handles import Handles
+from app.context.tool_results.room import Room
 from app.context.tool_results.settings import DEFAULT, Limits, ToolSettings
 from app.context.tool_results.shapes import ROWS, Kind, Parked
 
@@ -27,6 +28,8 @@ WORTH_KEEPING = 4000
 
 NAMED = 3
 """Results that the reason names."""
+
+CROWDED = " Some take less than they may, since all results of their step would else fill over half of the window."
 
 _ASIDES = ("system-reminder", "memory")
 """What programs write into users' messages between tags of this name."""
@@ -57,6 +60,11 @@ class Sizes(Protocol):
     @property
     def heavy_tool_tokens(self) -> int:
         """From here on a tool's `keep_fields` are obeyed even if the whole would fit."""
+        ...
+
+    @property
+    def tool_step_tokens(self) -> int:
+        """What all results of one step, those between two answers of the model, may take together; 0: any number."""
         ...
 
     @property
@@ -101,7 +109,8 @@ def tool_results(draft: Draft, known: Knowing, policy: Sizes) -> Draft:
         return draft
     found = tuple(walk.shrunk)
     before, after = sum(each.before for each in found), sum(each.after for each in found)
-    decision = Compaction(STEP, str(len(found)), _reason(found), before, after, found)
+    reason = _reason(found) + (CROWDED if walk.crowded else "")
+    decision = Compaction(STEP, str(len(found)), reason, before, after, found)
     return draft.decided(decision, msgspec.structs.replace(draft.chat, messages=messages))
 
 
@@ -124,6 +133,7 @@ class _Walk:
 
     def __init__(self, chat: Chat, handles: Handles, policy: Sizes) -> None:
         self.shrunk: list[Shrunk] = []
+        self.crowded = False
         self._handles = handles
         self._tools = policy.tools
         self._limits = Limits(
@@ -133,6 +143,7 @@ class _Walk:
             family_of(chat.model),
             handles.fetch,
         )
+        self._room = Room(policy.tool_step_tokens, self._limits.family)
         self._asked = ""
         self._called: dict[str, str] = {}
 
@@ -140,6 +151,7 @@ class _Walk:
         """The message with its bulky results made small; the very same one if it has none."""
         if message.role == "assistant":
             self._called.update((call.id, call.name) for call in message.calls)
+            self._room.empty()
             return message
         parts: list[Part] = []
         changed = answers = False
@@ -157,10 +169,10 @@ class _Walk:
 
     def _result(self, index: int, place: int, result: ToolResult) -> ToolResult:
         name = result.name or self._called.get(result.call_id, "")
-        if result.is_error or name == self._limits.fetch:
-            return result
-        settings = self._tools.get(name, DEFAULT)
-        small = self._small(result, settings)
+        small = None
+        if not result.is_error and name != self._limits.fetch:
+            small = self._fitted(result, self._tools.get(name, DEFAULT))
+        self._room.take(words_of(result), small.after if small is not None else 0)
         if small is None:
             return result
         self.shrunk.append(
@@ -170,6 +182,16 @@ class _Walk:
             )
         )  # fmt: skip
         return ToolResult(result.call_id, small.content, result.name)
+
+    def _fitted(self, result: ToolResult, settings: ToolSettings) -> Compacted | None:
+        """The result within its own budget, and within what those before it in the same step have left of the room."""
+        small = self._small(result, settings)
+        share = self._room.share(words_of(result), small.after if small is not None else 0) if settings.compact else 0
+        if not share:
+            return small
+        tight = self._small(result, msgspec.structs.replace(settings, budget=min(settings.budget or share, share)))
+        self.crowded = self.crowded or tight is not None
+        return tight or small
 
     def _small(self, result: ToolResult, settings: ToolSettings) -> Compacted | None:
         text = words_of(result)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import msgspec
 import pytest
 
 from app.chat.model import Chat, Message, Native, Part, Text, ToolCall, ToolResult
+from app.chat.size import of_text
 from app.context.plan import Draft
 from app.context.tool_results import Compacted, Parked, ToolSettings
+from app.context.tool_results.compacting import words_of
+from app.context.tool_results.room import LEAST_SHARE
 from app.context.tool_results.step import Compaction, Handles, parked_of, tool_results
-from tests.context.tool_results.making import handle_of, log, orders, reviews
+from tests.context.tool_results.making import handle_of, log, orders, reviews, words
 
 ORDERS = json.dumps(orders())
 REVIEWS = json.dumps(reviews())
@@ -30,6 +34,7 @@ class Set(msgspec.Struct, frozen=True):
 
     tool_result_tokens: int = 6000
     tool_text_tokens: int = 20000
+    tool_step_tokens: int = 0
     heavy_tool_tokens: int = 4000
     tools: Mapping[str, ToolSettings] = {}
 
@@ -172,3 +177,64 @@ def test_forms_that_sessions_remember_together_never_show_anothers_handle() -> N
     one, two = (decision_of(draft).results[0].handle for draft in (mine, theirs))
     assert one != two
     assert two in theirs.chat.messages[2].results[0].text
+
+
+WINDOW = Set(tool_step_tokens=64_000)
+
+
+def step_of(*texts: str, separate: bool = False, **fields: Any) -> tuple[Message, ...]:
+    """Calls in one step and their results: in one message, or in one each."""
+    asked = Message("assistant", tuple(ToolCall(f"c{at}", "get_orders", "{}") for at in range(len(texts))))
+    results = [ToolResult(f"c{at}", (Text(text),), "get_orders", **fields) for at, text in enumerate(texts)]
+    if separate:
+        return asked, *(Message("user", (each,)) for each in results)
+    return asked, Message("user", tuple(results))
+
+
+def parts_of(draft: Draft) -> list[str]:
+    """The words of all results, in order."""
+    parts = [part for message in draft.chat.messages for part in message.parts]
+    return [words_of(part) for part in parts if isinstance(part, ToolResult)]
+
+
+TWENTY = [json.dumps(orders(155, at)) for at in range(20)]
+"""Results of somewhat less than 6000 tokens each."""
+
+
+@pytest.mark.parametrize("separate", [False, True])
+def test_twenty_results_in_one_step_leave_half_of_the_window_free(separate: bool) -> None:
+    chat = (said("How are my orders?"), *step_of(*TWENTY, separate=separate))
+    assert run(*chat).decisions == (), "each is within its own budget"
+    draft = run(*chat, policy=WINDOW)
+    texts = parts_of(draft)
+    assert sum(of_text(text, "openai") for text in TWENTY) > 100_000
+    assert sum(of_text(text, "openai") for text in texts) <= 64_000 + 10 * LEAST_SHARE
+    whole = [text in TWENTY for text in texts]
+    assert whole == sorted(whole, reverse=True), "the first ones stay whole"
+    assert 8 <= sum(whole) < 20
+    assert all(json.loads(text)["total_rows"] == 155 for text in texts[sum(whole) :])
+    assert "over half of the window" in decision_of(draft).reason
+
+
+def test_no_result_takes_another_form_because_of_what_comes_behind_it() -> None:
+    forms: list[list[str]] = []
+    for count in range(8, 21, 4):
+        chat = (said("How are my orders?"), *step_of(*TWENTY[:count]))
+        forms.append(parts_of(run(*chat, policy=WINDOW)))
+        later = (*chat, said("Thank you.", "assistant"), said("And?"), *step_of(*TWENTY[:5]))
+        assert parts_of(run(*later, policy=WINDOW)) == [*forms[-1], *TWENTY[:5]], "a new step has the room anew"
+    for before, after in pairwise(forms):
+        assert after[: len(before)] == before
+
+
+def test_in_a_full_step_errors_and_tools_that_are_left_alone_stay_as_they_are() -> None:
+    alone = Set(tool_step_tokens=10_000, tools={"get_orders": ToolSettings(compact=False)})
+    chat = (said("How are my orders?"), *step_of(*TWENTY))
+    assert run(*chat, policy=alone).decisions == ()
+    chat = (said("How are my orders?"), *step_of(*TWENTY, is_error=True))
+    assert run(*chat, policy=Set(tool_step_tokens=10_000)).decisions == ()
+
+
+def test_one_result_that_would_fill_a_small_window_is_made_smaller() -> None:
+    text = parts_of(run(said("Read it."), *called("read_file", words(15_000, 1)), policy=Set(tool_step_tokens=4000)))[0]
+    assert of_text(text, "openai") <= 2000
