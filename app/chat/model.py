@@ -16,6 +16,8 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from app.chat.search import WebSearch
+
 Role: TypeAlias = Literal["system", "user", "assistant"]
 MediaKind: TypeAlias = Literal["image", "audio", "video", "file"]
 
@@ -124,6 +126,7 @@ class Tool(msgspec.Struct, frozen=True):
     """A tool that the model may call. `schema` is the JSON Schema of its arguments.
 
     kind: `function` takes JSON, `custom` takes free text, `hosted` runs at the provider and belongs to its own wire.
+    Only a web search that the provider runs is known to every wire: `search` says what is asked of it.
     """
 
     name: str
@@ -132,6 +135,7 @@ class Tool(msgspec.Struct, frozen=True):
     kind: Literal["function", "custom", "hosted"] = "function"
     strict: bool | None = None
     native: Native | None = None
+    search: WebSearch | None = None
 
 
 class ToolChoice(msgspec.Struct, frozen=True):

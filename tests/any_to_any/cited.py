@@ -251,8 +251,8 @@ def _gathered_blocks(events: list[Json]) -> Json:
             case "content_block_delta" if event["delta"]["type"] == "text_delta":
                 blocks[event["index"]]["text"] += event["delta"]["text"]
             case "content_block_delta" if event["delta"]["type"] == "citations_delta":
-                cited: list[Json] = blocks[event["index"]]["citations"]
-                cited.append(event["delta"]["citation"])
+                block: Json = blocks[int(event["index"])]
+                block["citations"] = [*block["citations"], event["delta"]["citation"]]
             case _:
                 pass
     return anthropic(*blocks)

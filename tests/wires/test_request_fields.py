@@ -140,7 +140,6 @@ OPENAI = [
     lost("modalities", ["text", "audio"]),
     lost("audio", {"format": "wav", "voice": "v"}),
     lost("prediction", {"type": "content", "content": "x"}),
-    lost("web_search_options", {}),
     lost("moderation", {"model": "m"}),
     lost("reasoning", {"effort": "low"}),
     lost("enable_thinking", False),

@@ -11,6 +11,7 @@ import msgspec
 from app.chat.model import Native, OutputFormat, Reasoning, Sampling, Tool, ToolChoice
 from app.errors import ClientError
 from app.wires.anthropic.names import NAME
+from app.wires.anthropic.searching import search_of
 from app.wires.envelope import as_object, as_text, read
 
 Effort = Literal["low", "medium", "high", "xhigh", "max", ""]
@@ -79,7 +80,7 @@ def _tool(tool: dict[str, Any], where: str) -> Tool:
     kind = as_text(tool.get("type")) or "custom"
     name = as_text(tool.get("name"))
     if kind != "custom":
-        return Tool(name or kind, kind="hosted", native=native)
+        return Tool(name or kind, kind="hosted", native=native, search=search_of(tool))
     if not name:
         raise ClientError(f"{where}.name is missing: name the tool.", param=f"{where}.name")
     strict = tool.get("strict")

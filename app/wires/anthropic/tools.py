@@ -11,6 +11,8 @@ import msgspec
 from app.chat.model import Chat, Loss, Tool
 from app.wires.anthropic.models import Claude
 from app.wires.anthropic.names import NAME, legal
+from app.wires.anthropic.searching import NAME_OF_TOOL
+from app.wires.anthropic.searching import tool as search_tool
 from app.wires.anthropic.shape import UnsayableError, for_output
 from app.wires.envelope import as_object, encode
 from app.wires.schema import for_openai_strict
@@ -35,6 +37,8 @@ def tools(chat: Chat, losses: list[Loss]) -> list[Any]:
     for tool in chat.tools:
         if tool.native and tool.native.wire == NAME:
             written.append(tool.native.body)
+        elif tool.search is not None:
+            written.extend(search_tool(chat, tool, tool.search, losses))
         elif tool.kind == "hosted":
             losses.append(Loss(f"tools.{tool.name}", "This tool runs only at its own provider."))
         else:
@@ -114,7 +118,12 @@ def tool_choice(chat: Chat, rules: Claude, losses: list[Loss]) -> dict[str, Any]
         losses.append(Loss("tool_choice", words))
         return {"type": "auto", **one_at_a_time}
     if choice.mode == "required" and len(choice.names) == 1:
-        return {"type": "tool", "name": legal(choice.names[0]), **one_at_a_time}
+        return {"type": "tool", "name": _known_as(choice.names[0], chat), **one_at_a_time}
     if choice.names:
         losses.append(Loss("tool_choice", "Claude cannot be limited to some of the tools: it may call all of them."))
     return {"type": "any" if choice.mode == "required" else "auto", **one_at_a_time}
+
+
+def _known_as(name: str, chat: Chat) -> str:
+    searches = {tool.name for tool in chat.tools if tool.search is not None}
+    return NAME_OF_TOOL if name in searches else legal(name)

@@ -16,25 +16,29 @@ from app.wires.envelope import encode as to_json
 from app.wires.gemini.contents import contents, lacks_signature
 from app.wires.gemini.names import NAME, RESUMED, generation, legal
 from app.wires.gemini.options import tool_choice_of, tools_of
+from app.wires.gemini.searching import tool as search_tool
 from app.wires.gemini.spelling import camel
-from app.wires.unsaid import lost_marks
+from app.wires.searching import among_functions
+from app.wires.unsaid import lost_marks, refuse_held
 from app.wires.wire import Outbound, Target
 
 BUDGETS = {"none": 0, "minimal": 1024, "low": 1024, "medium": 8192, "high": 24576, "xhigh": 24576, "max": -1}
 """Effort → thinking budget in tokens for Gemini 2.5 (https://ai.google.dev/gemini-api/docs/openai)."""
 
+USUAL = {"temperature": 1, "topP": 0.95, "topK": 64}
+"""What Gemini 3 and later do anyway (https://ai.google.dev/api/models): to be asked for it is no loss."""
+
 NO_MINIMAL = ("gemini-3.8-flash", "gemini-3.7-flash", "gemini-3.1-pro", "gemini-3-pro")
 """Models that answer 400 to thinkingLevel minimal (https://ai.google.dev/gemini-api/docs/thinking)."""
 
 HOSTED = {
-    "google_search": "googleSearch",
     "google_maps": "googleMaps",
     "code_execution": "codeExecution",
     "url_context": "urlContext",
 }
 """Interactions' tools that Google runs → their names here."""
 
-FROM_INTERACTIONS = {"labels": "labels", "service_tier": "serviceTier"}
+FROM_INTERACTIONS = {"labels": "labels", "service_tier": "serviceTier", "cached_content": "cachedContent"}
 """Interactions' root fields that mean the same here."""
 
 
@@ -65,15 +69,17 @@ def encode(chat: Chat, target: Target) -> Outbound:
         name: raw for name, raw in fields.items() if camel(name) not in ("contents", "systemInstruction")
     }
     body |= _system(chat.system) | {"contents": written}
-    body = _with_tools(body, chat, losses)
+    body = _with_tools(body, chat, target.model, losses)
     return Outbound(where, to_json(body), tuple(dict.fromkeys(losses)))
 
 
-def _with_tools(body: dict[str, Any], chat: Chat, losses: list[Loss]) -> dict[str, Any]:
+def _with_tools(body: dict[str, Any], chat: Chat, model: str, losses: list[Loss]) -> dict[str, Any]:
     """The body with the tools, and the choice among them, as they are now."""
     fields = {camel(name): raw for name, raw in body.items()}
     if chat.tools != tools_of(fields):
-        body = {name: raw for name, raw in body.items() if camel(name) != "tools"} | {"tools": _tools(chat, losses)}
+        body = {name: raw for name, raw in body.items() if camel(name) != "tools"} | {
+            "tools": _tools(chat, model, losses)
+        }
     if chat.sampling.tool_choice != tool_choice_of(fields):
         body = {name: raw for name, raw in body.items() if camel(name) != "toolConfig"}
         body |= {"toolConfig": config} if (config := _tool_config(chat, losses)) else {}
@@ -85,9 +91,9 @@ def _anew(chat: Chat, target: Target, where: str) -> Outbound:
     losses.extend(lost_marks(chat))
     rest = _rest(chat, losses)
     body: dict[str, Any] = {**_system(chat.system), "contents": written}
-    if tools := _tools(chat, losses):
+    if tools := _tools(chat, target.model, losses):
         body["tools"] = tools
-        if config := _tool_config(chat, losses):
+        if config := _tool_config(chat, losses) | _both_kinds(tools, target):
             body["toolConfig"] = config
     if config := _generation_config(chat, target.model, losses):
         body["generationConfig"] = config
@@ -100,6 +106,7 @@ def _anew(chat: Chat, target: Target, where: str) -> Outbound:
 
 def _rest(chat: Chat, losses: list[Loss]) -> dict[str, Any]:
     known = FROM_INTERACTIONS if chat.native and chat.native.wire == "gemini_interactions" else {}
+    refuse_held(chat, known)
     losses.extend(Loss(name, "Gemini has no such field.") for name in chat.rest if name not in known)
     return {known[name]: value for name, value in chat.rest.items() if name in known}
 
@@ -111,12 +118,14 @@ def _system(system: tuple[Message, ...]) -> dict[str, Any]:
     return {"systemInstruction": {"parts": [{"text": "\n\n".join(texts)}]}} if texts else {}
 
 
-def _tools(chat: Chat, losses: list[Loss]) -> list[dict[str, Any]]:
+def _tools(chat: Chat, model: str, losses: list[Loss]) -> list[dict[str, Any]]:
     declarations: list[Any] = []
     hosted: list[Any] = []
     for tool in chat.tools:
         if tool.native and tool.native.wire == NAME:
             (hosted if tool.kind == "hosted" else declarations).append(tool.native.body)
+        elif tool.search is not None:
+            hosted.extend(search_tool(chat, tool, tool.search, model, losses))
         elif tool.kind == "hosted":
             hosted.extend(_hosted(tool, losses))
         else:
@@ -157,13 +166,22 @@ def _declared(name: str, description: str, parameters: bytes) -> tuple[msgspec.R
     return msgspec.Raw(to_json(body)), losses
 
 
-def _tool_config(chat: Chat, losses: list[Loss]) -> dict[str, Any] | None:
+def _both_kinds(tools: list[dict[str, Any]], target: Target) -> dict[str, Any]:
+    """Gemini runs a search beside functions only where it may show what it ran, which then is sent back to it
+    (https://ai.google.dev/gemini-api/docs/tool-combination)."""
+    kinds = {name for tool in tools for name in tool}
+    both = {"googleSearch", "functionDeclarations"} <= kinds
+    return {"includeServerSideToolInvocations": True} if both and "gemini-" in target.model else {}
+
+
+def _tool_config(chat: Chat, losses: list[Loss]) -> dict[str, Any]:
+    """`toolConfig`, empty where the default holds: a choice is among functions."""
     if chat.sampling.parallel_tools is False:
         losses.append(Loss("parallel_tool_calls", "Gemini cannot be held to one call at a time."))
-    choice = chat.sampling.tool_choice
+    choice = among_functions(chat, losses)
     strict = any(tool.strict for tool in chat.tools)
     if choice is None:
-        return {"functionCallingConfig": {"mode": "VALIDATED"}} if strict else None
+        return {"functionCallingConfig": {"mode": "VALIDATED"}} if strict else {}
     mode = {"auto": "AUTO", "none": "NONE", "required": "ANY"}[choice.mode]
     config: dict[str, Any] = {"mode": mode}
     if choice.names:
@@ -191,7 +209,7 @@ def _generation_config(chat: Chat, model: str, losses: list[Loss]) -> dict[str, 
     sampling: Mapping[str, Any] = {"temperature": s.temperature, "topP": s.top_p, "topK": s.top_k}
     if generation(model)[0] >= 3 and "gemini-" in model:
         reason = "Gemini 3 and later choose their own sampling; Google asks to leave it out."
-        losses.extend(Loss(name, reason) for name, value in sampling.items() if value is not None)
+        losses.extend(Loss(n, reason) for n, value in sampling.items() if value not in (None, USUAL[n]))
     else:
         config |= sampling
     return {name: value for name, value in config.items() if value is not None}

@@ -10,6 +10,7 @@ from app.chat.model import Native, OutputFormat, Reasoning, Sampling, Tool, Tool
 from app.errors import ClientError
 from app.wires.envelope import ANYTHING, as_list, as_object, as_text, read
 from app.wires.gemini.names import NAME
+from app.wires.gemini.searching import search_of
 from app.wires.gemini.spelling import camel, camel_keys
 
 Fields = dict[str, msgspec.Raw]
@@ -54,7 +55,8 @@ def tools_of(fields: Fields) -> tuple[Tool, ...]:
             if name == "functionDeclarations":
                 tools.extend(_declared(as_object(declaration), validated) for declaration in as_list(value))
             else:
-                tools.append(Tool(name, kind="hosted", native=Native(NAME, {name: value})))
+                search = search_of(name, as_object(value))
+                tools.append(Tool(name, kind="hosted", native=Native(NAME, {name: value}), search=search))
     return tuple(tools)
 
 

@@ -18,7 +18,7 @@ from app.wires.gemini_interactions.names import NAME, PATH
 from app.wires.gemini_interactions.options import Fields, config_of, tool_choice_of, tools_of
 from app.wires.gemini_interactions.steps import steps_of
 from app.wires.gemini_interactions.tools import tools
-from app.wires.unsaid import lost_marks
+from app.wires.unsaid import lost_marks, refuse_held
 from app.wires.wire import Outbound, Target
 
 NOT_SENT = frozenset(("foldline", "input", "previous_interaction_id", "continuation_token"))
@@ -65,7 +65,7 @@ def _changed(chat: Chat, envelope: Envelope, model: str, losses: list[Loss]) -> 
     if chat.system is not envelope.system:
         changed["system_instruction"] = _system(chat.system)
     if chat.tools != tools_of(fields):
-        changed["tools"] = tools(chat, losses) or None
+        changed["tools"] = tools(chat, model, losses) or None
     config = config_of(fields)
     if chat.sampling.tool_choice != tool_choice_of(config.get("tool_choice")):
         config["tool_choice"] = tool_choice(chat, losses)
@@ -91,7 +91,7 @@ def _anew(chat: Chat, model: str) -> Outbound:
     losses = list(lost_marks(chat))
     body: dict[str, Any] = {"model": model, "system_instruction": _system(chat.system), **_state(chat)}
     body |= _input(chat, losses)
-    body["tools"] = tools(chat, losses) or None
+    body["tools"] = tools(chat, model, losses) or None
     body["generation_config"] = generation_config(chat, model, losses) or None
     body["response_format"] = response_format(chat, model, losses)
     body |= _rest(chat, losses)
@@ -119,5 +119,6 @@ def _system(system: tuple[Message, ...]) -> str | None:
 
 def _rest(chat: Chat, losses: list[Loss]) -> Mapping[str, Any]:
     known = FROM_GENERATE if chat.native and chat.native.wire == "gemini" else {}
+    refuse_held(chat, known)
     losses.extend(Loss(name, "Interactions has no such field.") for name in chat.rest if name not in known)
     return {known[name]: value for name, value in chat.rest.items() if name in known}

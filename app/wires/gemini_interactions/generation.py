@@ -10,6 +10,7 @@ from app.errors import ClientError
 from app.wires import schema
 from app.wires.gemini.encode import NO_MINIMAL
 from app.wires.gemini.names import generation, legal
+from app.wires.searching import among_functions, functions
 
 MOST_STOPS = 5
 
@@ -30,9 +31,7 @@ def generation_config(chat: Chat, model: str, losses: list[Loss]) -> dict[str, A
         "tool_choice": tool_choice(chat, losses),
     }
     unknown = {"top_k": s.top_k, "presence_penalty": s.presence_penalty, "frequency_penalty": s.frequency_penalty}
-    losses.extend(
-        Loss(name, f"Interactions does not take {name}.") for name, value in unknown.items() if value is not None
-    )
+    losses.extend(Loss(name, f"Interactions does not take {name}.") for name, value in unknown.items() if value)
     config |= {"temperature": s.temperature, "top_p": s.top_p}  # taken by every model; newer ones choose for themselves
     return {name: value for name, value in config.items() if value is not None}
 
@@ -80,11 +79,9 @@ def tool_choice(chat: Chat, losses: list[Loss]) -> Any:
     """`generation_config.tool_choice`; None where the default holds."""
     if chat.sampling.parallel_tools is False:
         losses.append(Loss("parallel_tool_calls", "Gemini cannot be held to one call at a time."))
-    choice = chat.sampling.tool_choice
+    choice = among_functions(chat, losses)
     strict = any(tool.strict for tool in chat.tools)
-    if all(tool.kind == "hosted" for tool in chat.tools):  # a choice is among functions
-        if choice and choice.mode != "auto" and chat.tools:
-            losses.append(Loss("tool_choice", "Interactions takes a choice among functions only, and there are none."))
+    if not functions(chat.tools):  # a choice is among functions
         return None
     if choice is None:
         return "validated" if strict else None

@@ -12,6 +12,7 @@ from app.chat.model import Native, OutputFormat, Reasoning, Sampling, Tool, Tool
 from app.errors import ClientError
 from app.wires.envelope import ANYTHING, as_list, as_object, as_text, read
 from app.wires.gemini_interactions.names import NAME
+from app.wires.gemini_interactions.searching import search_of
 
 Fields = Mapping[str, msgspec.Raw]
 TOOL_LIST = msgspec.json.Decoder(list[dict[str, Any]] | None)
@@ -46,7 +47,7 @@ def _tool(tool: dict[str, Any], where: str, validated: bool) -> Tool:
     native = Native(NAME, tool)
     kind = as_text(tool.get("type"))
     if kind != "function":
-        return Tool(kind or "unknown", kind="hosted", native=native)
+        return Tool(kind or "unknown", kind="hosted", native=native, search=search_of(tool))
     name = as_text(tool.get("name"))
     if not name:
         raise ClientError(f"{where}.name is missing: name the function.", param=f"{where}.name")

@@ -12,9 +12,9 @@ from app.wires import schema
 from app.wires.envelope import as_object, encode
 from app.wires.gemini.names import legal
 from app.wires.gemini_interactions.names import NAME
+from app.wires.gemini_interactions.searching import tool as search_tool
 
 HOSTED = {
-    "googleSearch": "google_search",
     "googleMaps": "google_maps",
     "codeExecution": "code_execution",
     "urlContext": "url_context",
@@ -32,12 +32,14 @@ HOSTED_FIELDS = {
 }
 
 
-def tools(chat: Chat, losses: list[Loss]) -> list[Any]:
+def tools(chat: Chat, model: str, losses: list[Loss]) -> list[Any]:
     """The tools, in their order."""
     written: list[Any] = []
     for tool in chat.tools:
         if tool.native and tool.native.wire == NAME:
             written.append(tool.native.body)
+        elif tool.search is not None:
+            written.extend(search_tool(chat, tool, tool.search, model, losses))
         elif tool.kind == "hosted":
             written.extend(_hosted(tool, losses))
         else:

@@ -36,6 +36,7 @@ from app.wires.envelope import (
 )
 from app.wires.openai_chat.names import NAME, TOOL_ERROR
 from app.wires.openai_chat.options import FIELDS, sampling_fields, sampling_of, tools_of, unread
+from app.wires.openai_chat.searching import FIELD as SEARCH
 from app.wires.prefix import head_of, resume
 from app.wires.wire import Inbound
 
@@ -78,7 +79,7 @@ MODEL = msgspec.json.Decoder(str)
 SPEAKERS = "messages.name"
 """In `Chat.rest`: some speaker has a name."""
 
-MODELED = frozenset(FIELDS) | {"model", "messages", "tools", "functions"}
+MODELED = frozenset(FIELDS) | {"model", "messages", "tools", "functions", SEARCH}
 
 
 def decode(inbound: Inbound, before: Chat | None = None) -> Chat:

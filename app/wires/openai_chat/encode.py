@@ -19,7 +19,7 @@ from app.wires.openai_chat.generation import sampling, shared, tool_choice, tool
 from app.wires.openai_chat.names import LOOP_ONLY, NAME, TOOL_ERROR, legal
 from app.wires.openai_chat.options import sampling_fields, sampling_of, tools_of
 from app.wires.toolnames import short_id
-from app.wires.unsaid import lost_marks
+from app.wires.unsaid import lost_marks, refuse_held
 from app.wires.wire import Outbound, Target
 
 PATH = "/chat/completions"
@@ -66,6 +66,7 @@ def _changed_tools(chat: Chat, target: Target, envelope: Envelope, losses: list[
 
 
 def _anew(chat: Chat, target: Target) -> Outbound:
+    refuse_held(chat)
     losses = list(lost_marks(chat))
     body: dict[str, Any] = {"model": target.model, "messages": list(_messages(chat, target, losses))}
     if _must_say_json(chat):

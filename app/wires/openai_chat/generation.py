@@ -16,6 +16,8 @@ from app.errors import ClientError
 from app.wires import schema
 from app.wires.envelope import ANYTHING, as_object
 from app.wires.openai_chat.names import NAME, OPENAIS, REASONS, legal
+from app.wires.openai_chat.searching import options
+from app.wires.searching import among_functions, forbidden, functions
 from app.wires.wire import Target
 
 MOST_STOPS = 4
@@ -46,10 +48,11 @@ def sampling(chat: Chat, target: Target, losses: list[Loss]) -> dict[str, Any]:
     body: dict[str, Any] = {
         limit: _limit(s.max_tokens, target, losses),
         "seed": s.seed,
-        "parallel_tool_calls": s.parallel_tools if chat.tools else None,
+        "parallel_tool_calls": s.parallel_tools if functions(chat.tools) else None,
         "reasoning_effort": _effort(s.reasoning, target, losses),
-        "tool_choice": tool_choice(s.tool_choice, chat.tools, target),
+        "tool_choice": tool_choice(among_functions(chat, losses), functions(chat.tools), target),
         "response_format": _response_format(s.output, losses),
+        **({} if forbidden(chat) else options(chat.tools, target.model, losses)),
         "top_k": None if target.own or reasons else s.top_k,
         "store": chat.store if target.own else None,
         **_chance(chat, target, reasons, losses),
@@ -141,6 +144,8 @@ def tools(offered: tuple[Tool, ...], target: Target, losses: list[Loss]) -> list
     """The tools, in their order."""
     written: list[Any] = []
     for tool in offered:
+        if tool.search is not None:  # stands in a field of its own
+            continue
         if tool.native and tool.native.wire == NAME:
             written.append(tool.native.body)
         elif tool.kind == "hosted":

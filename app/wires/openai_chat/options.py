@@ -12,6 +12,7 @@ from app.chat.model import Native, OutputFormat, Reasoning, Sampling, Tool, Tool
 from app.errors import ClientError
 from app.wires.envelope import as_list, as_object, as_text, read
 from app.wires.openai_chat.names import NAME
+from app.wires.openai_chat.searching import tool_of
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max", ""]
 
@@ -76,9 +77,9 @@ def sampling_fields(fields: Mapping[str, msgspec.Raw]) -> SamplingFields:
 
 
 def tools_of(fields: Mapping[str, msgspec.Raw]) -> tuple[Tool, ...]:
-    """`tools`, and the older `functions`."""
+    """`tools`, the older `functions`, and the web search that has a field of its own."""
     tools = _tool_list(bytes(fields["tools"])) if "tools" in fields else ()
-    return tools + (_function_list(bytes(fields["functions"])) if "functions" in fields else ())
+    return tools + (_function_list(bytes(fields["functions"])) if "functions" in fields else ()) + tool_of(fields)
 
 
 @lru_cache(maxsize=64)

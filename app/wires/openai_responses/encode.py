@@ -20,7 +20,7 @@ from app.wires.openai_responses.items import items
 from app.wires.openai_responses.names import NAME
 from app.wires.openai_responses.options import given
 from app.wires.openai_responses.settings import sampling, shared, tools
-from app.wires.unsaid import lost_marks
+from app.wires.unsaid import lost_marks, refuse_held
 from app.wires.wire import Outbound, Target
 
 PATH = "/responses"
@@ -38,6 +38,7 @@ def encode(chat: Chat, target: Target) -> Outbound:
     losses: list[Loss] = []
     asked = chat.native.body if chat.native and chat.native.wire == NAME else None
     if not isinstance(asked, Asked):
+        refuse_held(chat)
         losses.extend(lost_marks(chat))
         body = _anew(chat, target, losses)
         return Outbound(PATH, to_json(body), tuple(dict.fromkeys(losses)))

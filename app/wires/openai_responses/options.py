@@ -12,6 +12,7 @@ from app.chat.model import Native, OutputFormat, Reasoning, Sampling, Tool, Tool
 from app.errors import ClientError
 from app.wires.envelope import as_list, as_object, as_text, read
 from app.wires.openai_responses.names import NAME, spaced
+from app.wires.openai_responses.searching import search_of
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max", ""]
 
@@ -37,7 +38,7 @@ class RootFields(msgspec.Struct):
 FIELDS = {f.name: msgspec.json.Decoder(f.type) for f in msgspec.structs.fields(RootFields)}
 TOOL_LIST = msgspec.json.Decoder(list[dict[str, Any]])
 EFFORTS = frozenset(("none", "minimal", "low", "medium", "high", "xhigh", "max"))
-CHOICES = frozenset(("function", "custom", "allowed_tools"))
+CHOICES = frozenset(("function", "custom", "allowed_tools", "web_search", "web_search_preview"))
 SAYS_NOTHING: Mapping[str, frozenset[bytes]] = {
     "include": frozenset((b"null", b"[]", b'["reasoning.encrypted_content"]')),
     "truncation": frozenset((b"null", b'"disabled"')),
@@ -122,7 +123,7 @@ def _tool(tool: dict[str, Any], where: str, native: Native, namespace: str = "")
     if not kind:
         raise ClientError(f'{where}.type is missing: say "function", or the tool that OpenAI runs.', param=where)
     if kind not in ("function", "custom"):
-        return Tool(kind, kind="hosted", native=native)
+        return Tool(kind, kind="hosted", native=native, search=search_of(tool))
     name = as_text(tool.get("name"))
     if not name:
         raise ClientError(f"{where}.name is missing: name the tool.", param=f"{where}.name")
@@ -192,6 +193,8 @@ def _tool_choice(choice: str | dict[str, Any] | None) -> ToolChoice | None:
             return ToolChoice("required" if choice.get("mode") == "required" else "auto", names)
         case {"type": "function" | "custom", "name": str(name)}:
             return ToolChoice("required", (name,))
+        case {"type": "web_search" | "web_search_preview" as search}:
+            return ToolChoice("required", (search,))
         case dict() if choice.get("type") not in (None, "function", "custom"):  # a hosted tool: its own wire's business
             return None
         case _:

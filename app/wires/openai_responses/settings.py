@@ -12,6 +12,7 @@ from app.wires import schema
 from app.wires.envelope import ANYTHING, as_object, as_text
 from app.wires.openai_chat.names import REASONS
 from app.wires.openai_responses.names import NAME, legal
+from app.wires.openai_responses.searching import tool as search_tool
 from app.wires.wire import Target
 
 LEAST_TOKENS = 16
@@ -87,15 +88,18 @@ def _tool_choice(choice: ToolChoice | None, offered: tuple[Tool, ...]) -> Any:
         return None
     if not choice.names:
         return choice.mode
-    kinds = {tool.name: tool.kind for tool in offered}
-    named = [_named(name, kinds.get(name, "function")) for name in choice.names]
+    tools = {tool.name: tool for tool in offered}
+    named = [_named(name, tools.get(name)) for name in choice.names]
     if len(named) == 1 and choice.mode == "required":
         return named[0]
     return {"type": "allowed_tools", "mode": "required" if choice.mode == "required" else "auto", "tools": named}
 
 
-def _named(name: str, kind: str) -> dict[str, Any]:
-    return {"type": name} if kind == "hosted" else {"type": kind, "name": legal(name)}
+def _named(name: str, tool: Tool | None) -> dict[str, Any]:
+    if tool is not None and tool.kind == "hosted":
+        own = tool.native is not None and tool.native.wire == NAME
+        return {"type": name if own or tool.search is None else "web_search"}
+    return {"type": tool.kind if tool else "function", "name": legal(name)}
 
 
 def _format(output: OutputFormat | None, losses: list[Loss]) -> dict[str, Any] | None:
@@ -119,6 +123,8 @@ def tools(offered: tuple[Tool, ...], losses: list[Loss]) -> list[Any]:
         if tool.native and tool.native.wire == NAME:
             if not (written and written[-1] is tool.native.body):  # tools of one namespace share it
                 written.append(tool.native.body)
+        elif tool.search is not None:
+            written.append(search_tool(tool, tool.search, losses))
         elif tool.kind == "hosted":
             losses.append(Loss(f"tools.{tool.name}", "This tool runs only at its own provider."))
         elif tool.kind == "custom":

@@ -124,7 +124,7 @@ def test_what_is_not_modelled_is_kept_for_its_own_wire_and_the_foldline_object_i
             prompt_cache_key="k",
             include=["reasoning.encrypted_content"],
             text={"verbosity": "low"},
-            tool_choice={"type": "web_search"},
+            tool_choice={"type": "image_generation"},
             foldline={"session": "s"},
         )
     )
