@@ -8,7 +8,8 @@ provider's silence.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
+from typing import Protocol
 
 from app.errors import UpstreamError
 from app.upstreams.lean.unpacking import unpacker
@@ -18,20 +19,20 @@ MOST_WAITING = 128 * 1024
 """Bytes that wait for the client before the provider is made to wait."""
 
 
-class Flow:
+class Flow(Protocol):
     """What an answer can ask of the connection that it comes by."""
 
     def pause(self) -> None:
         """Let the provider wait."""
-        raise NotImplementedError
+        ...
 
     def resume(self) -> None:
         """Let it go on."""
-        raise NotImplementedError
+        ...
 
     def drop(self) -> None:
         """Hang up at once."""
-        raise NotImplementedError
+        ...
 
 
 class LeanAnswer:
@@ -148,6 +149,3 @@ class LeanAnswer:
             return
         self._flow.drop()
         self.end(silence(self._timeouts, self._begun))
-
-
-Make = Callable[[Flow], LeanAnswer]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 import httptools
 
 from app.errors import UpstreamError
-from app.upstreams.lean.answer import Flow, LeanAnswer
+from app.upstreams.lean.answer import LeanAnswer
 
 if TYPE_CHECKING:
     from app.upstreams.lean.request import Origin
@@ -27,7 +27,7 @@ SURE = 1.0
 _REST = re.compile(r"timeout=(\d{1,6})")
 
 
-class Connection(Flow, asyncio.Protocol):
+class Connection(asyncio.Protocol):
     """A connection, from its first byte to its last.
 
     Args:
@@ -77,14 +77,14 @@ class Connection(Flow, asyncio.Protocol):
         if rested < SURE:
             return True
         try:
-            self._wire.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+            self._wire.recv(1, socket.MSG_PEEK)  # it never blocks
         except BlockingIOError:
             return True
         except (OSError, ValueError):
             return False
         return False
 
-    # asyncio
+    # What asyncio tells.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Connected."""
@@ -125,7 +125,7 @@ class Connection(Flow, asyncio.Protocol):
         else:
             self._break(UpstreamError("The provider closed the connection without an answer."))
 
-    # Flow
+    # What an answer asks of it (Flow).
 
     def pause(self) -> None:
         """Read no more until `resume`: the provider's own writing fills up."""
@@ -149,7 +149,7 @@ class Connection(Flow, asyncio.Protocol):
         """The end of all: whoever still waits for an answer is told."""
         self._break(_broken("Foldline is closing"))
 
-    # httptools
+    # What httptools tells.
 
     def on_message_begin(self) -> None:
         """An answer begins."""
