@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from app.engine import background
+from app.engine.played import unpacked
 from app.state.keys import Session
 from app.state.threads import Told
 from app.upstreams.erasing import Eraser
@@ -50,6 +51,12 @@ async def settled(engine: Engine, answer: Found, credential: Credential) -> Foun
     return Found(answer.session, await background.settled(engine, answer.session, answer.told, credential))
 
 
+async def played(engine: Engine, answer: Found) -> bytes:
+    """The events of its stream as they went to the client; empty if there was none, or they are not kept."""
+    packed = await engine.store.threads.played(answer.session, answer.told.id)
+    return unpacked(packed) if packed else b""
+
+
 def provider(engine: Engine, wire: str) -> Upstream | None:
     """Who may keep answers of this format that are none of ours. Only a provider that is asked with the client's own
     key, as behind one of ours the answer could be another tenant's; and only where there is no other whose key it could
@@ -77,6 +84,7 @@ async def delete(engine: Engine, answer: Found, credential: Credential) -> None:
     """
     told = answer.told
     await engine.store.threads.keep(answer.session, [replace(told, resource=b"", handles=())])
+    await engine.store.threads.unplay(answer.session, told.id)
     upstream = engine.routes.upstreams.get(told.upstream)
     holder = upstream.keeping if upstream else None
     if told.handles and holder is not None:

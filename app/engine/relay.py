@@ -14,6 +14,7 @@ from app.chat.events import Event, Failed, Finished, Started
 from app.chat.model import Chat, ToolResult
 from app.chat.reply import Reply
 from app.engine.hops import MOST_HOPS, Hops
+from app.engine.played import Played
 from app.engine.sending import Sent
 from app.engine.whole_events import WholeEvents
 from app.errors import ProxyError, UpstreamError
@@ -36,6 +37,7 @@ class Relay:
         gave: bytes of the answer went out to the client.
         hops: what came before, where the provider paused its answer, or the model fetched rows that are parked here.
         hop: the answer since then, with calls that the client never sees.
+        played: the events of a stream that we write ourselves.
         open: results of such calls beside which the client's own are still to be answered.
     """
 
@@ -55,6 +57,7 @@ class Relay:
         self._type = sent.answer.headers.get("content-type", "application/json")
         self._streamed = self._type.startswith(EVENT_STREAM)
         self.reader: Reader = upstream.wire.reader(sent.chat, self._streamed, turn.engine.new_id)
+        self.played = Played(turn.thread is not None and turn.chat.stream and turn.chat.store is not False)
         self._passed = b""  # the last bytes of an array that is passed on as it comes
         self._remembered = False
 
@@ -132,11 +135,13 @@ class Relay:
             self.reader = self.sent.candidate.upstream.wire.reader(self.sent.chat, streamed, self.turn.engine.new_id)
             self.hop = Reply()
             await self._read_through()
-        await self._remember()
         last = writer.close()
         if not self.turn.chat.stream:
+            await self._remember()
             await self.turn.whole(writer.content_type, self._headers(), last, self._counted())
             return
+        self.played.add(last)
+        await self._remember()
         if not out.started:
             await self.turn.begin(writer.content_type, self._headers())
         await out.send(last)
@@ -191,6 +196,7 @@ class Relay:
             if not self.turn.out.started:
                 await self.turn.begin(self.turn.writer.content_type, self._headers())
             self.gave = True
+            self.played.add(data)
             await self.turn.out.send(data)
 
     def broken(self, error: ProxyError) -> bytes:

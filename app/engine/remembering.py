@@ -40,7 +40,8 @@ async def remember(turn: Turn, relay: Relay, chain: Chain) -> str:
     candidate = relay.sent.candidate
     info = {"model": candidate.model, "upstream": candidate.upstream.name}
     store = turn.engine.store
-    more = _writes(turn, kept) if kept else ()
+    played = relay.played.packed if kept else b""
+    more = _writes(turn, kept, played) if kept else ()
     skipped = await store.remember(turn.session, checkpoints, turn_id=turn.id, turn=turn.record(), info=info, more=more)
     return skipped if kept is None else await _keep(turn, relay, kept, skipped)
 
@@ -129,10 +130,10 @@ def _home(turn: Turn) -> Session | None:
     return session_in(turn.session.tenant, turn.chat.conversation)
 
 
-def _writes(turn: Turn, kept: Told) -> list[Command]:
-    """The answer, and with it the end of a conversation that is kept in the same place."""
+def _writes(turn: Turn, kept: Told, played: bytes = b"") -> list[Command]:
+    """The answer, its events as they were `played`, and the end of a conversation that is kept in the same place."""
     head = (turn.chat.conversation, kept.id) if _home(turn) == turn.session else None
-    return turn.engine.store.threads.writes(turn.session, [kept], head)
+    return turn.engine.store.threads.writes(turn.session, [kept], head, played)
 
 
 async def _keep(turn: Turn, relay: Relay, kept: Told, skipped: str) -> str:

@@ -91,11 +91,21 @@ class Threads:
         self._seal = seal
         self._ttl = ttl_ms
 
-    def writes(self, session: Session, told: Sequence[Told], head: tuple[str, str] | None = None) -> list[Command]:
-        """What keeps these answers. `head`: a conversation's id, and the answer that it ends with from now on."""
+    def writes(
+        self, session: Session, told: Sequence[Told], head: tuple[str, str] | None = None, played: bytes = b""
+    ) -> list[Command]:
+        """What keeps these answers.
+
+        Args:
+            head: a conversation's id, and the answer that it ends with from now on.
+            played: the events of the last of these answers. They stand apart: only whoever wants them reads them.
+        """
         fields: list[bytes] = []
         for each in told:
             fields += (_field(each.id), self._seal.close(session, _field(each.id), _pack(each)))
+        if played and told:
+            field = _named("p:", told[-1].id)
+            fields += (field, self._seal.close(session, field, played))
         if head is not None:
             fields += (_head(head[0]), self._seal.close(session, _head(head[0]), head[1].encode()))
         return [("HSET", session.key, *fields), ("PEXPIRE", session.key, self._ttl)] if fields else []
@@ -134,6 +144,15 @@ class Threads:
         values = (await self._ask(("HMGET", session.key, *map(_field, ids))))[0]
         found = (self._read(session, _field(each), value) for each, value in zip(ids, values, strict=True))
         return [_told(value) for value in found if value is not None]
+
+    async def played(self, session: Session, said: str) -> bytes:
+        """The events of an answer, as they were kept; empty if there are none."""
+        field = _named("p:", said)
+        return self._read(session, field, (await self._ask(("HGET", session.key, field)))[0]) or b""
+
+    async def unplay(self, session: Session, said: str) -> None:
+        """Forget the events of an answer."""
+        await self._ask(("HDEL", session.key, _named("p:", said)))
 
     async def head(self, session: Session, conversation: str) -> str | None:
         """The answer that a conversation ends with; empty if it has none yet, None if there is no such one."""

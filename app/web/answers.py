@@ -23,7 +23,6 @@ from app.wires.openai_responses import OPENAI_RESPONSES
 from app.wires.threads import THREADS
 from app.wires.threads.responses_items import page, shown
 
-
 PLACES = frozenset(("starting_after", "last_event_id"))
 """The parameters that say which event a client has seen last."""
 
@@ -74,7 +73,9 @@ async def retrieved(asked: Asked, found: Found) -> Response:
     if asked.query.get("stream", "").lower() == "true":
         if followed := await _followed(asked, found):
             return followed
-        return Response(threads.replayed(resource, asked.query), media_type=STREAM)
+        played = await answers.played(asked.engine, found)
+        events = threads.behind(played, asked.query) if played else threads.replayed(resource, asked.query)
+        return Response(events, media_type=STREAM)
     return given(threads.shown(resource, found.told.said, asked.query))
 
 

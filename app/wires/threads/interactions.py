@@ -16,8 +16,8 @@ from app.wires.envelope import RAW_FIELDS, encode, open_body
 from app.wires.gemini_interactions import GEMINI_INTERACTIONS
 from app.wires.gemini_interactions.names import NAME, UNFINISHED, USER_STEPS, Steps
 from app.wires.gemini_interactions.steps import steps_of
-from app.wires.threads.interactions_replay import replayed
-from app.wires.threads.thread import items_of, joined, list_of, written
+from app.wires.threads.interactions_replay import no_event, replayed
+from app.wires.threads.thread import events_in, items_of, joined, list_of, written
 from app.wires.wire import Inbound, Problem, Stamp
 
 UNKNOWN = "Requested entity was not found."
@@ -29,10 +29,15 @@ class _Resource(msgspec.Struct):
     status: str = ""
 
 
+class _Event(msgspec.Struct):
+    event_id: str = ""
+
+
 class _Step(msgspec.Struct):
     type: str = ""
 
 
+EVENT = msgspec.json.Decoder(_Event)
 RESOURCE, STEP = msgspec.json.Decoder(_Resource), msgspec.json.Decoder(_Step)
 
 
@@ -113,6 +118,16 @@ class InteractionThreads:
     def replayed(self, resource: bytes, query: Mapping[str, str]) -> bytes:
         """Behind the event with the id `last_event_id`."""
         return replayed(resource, query.get("last_event_id", ""))
+
+    def behind(self, played: bytes, query: Mapping[str, str]) -> bytes:
+        """Behind the event with the id `last_event_id`."""
+        events = events_in(played)
+        ids = [EVENT.decode(data).event_id for _, data in events[:-1]]  # the last one is the mark of the end
+        after = query.get("last_event_id", "")
+        if after and after not in ids:
+            raise no_event(after)
+        first = min(ids.index(after) + 1, len(ids) - 1) if after else 0
+        return b"".join(event for event, _ in events[first:])
 
     def deleted(self, said: str) -> bytes:
         """An empty object."""

@@ -22,10 +22,15 @@ def replayed(resource: bytes, after: str = "") -> bytes:
         ClientError: `after` is no number: it is none of our events.
     """
     if after and not (after.isascii() and after.isdigit() and len(after) < 10):
-        raise ClientError(f"last_event_id: this interaction has no event {after[:80]!r}.", param="last_event_id")
+        raise no_event(after)
     events = list(_events(as_object(ANYTHING.decode(resource))))
     first = min(int(after or 0), len(events) - 1)
     return b"".join(_written(event, place + 1) for place, event in enumerate(events) if place >= first) + DONE
+
+
+def no_event(said: str) -> ClientError:
+    """The error for an event that is none of the interaction's."""
+    return ClientError(f"last_event_id: this interaction has no event {said[:80]!r}.", param="last_event_id")
 
 
 def _written(event: Json, number: int) -> bytes:

@@ -16,7 +16,7 @@ from app.wires.openai_responses import OPENAI_RESPONSES, confined
 from app.wires.openai_responses.names import NAME
 from app.wires.threads.references import referred
 from app.wires.threads.responses_replay import replayed
-from app.wires.threads.thread import joined, list_of, written
+from app.wires.threads.thread import events_in, joined, list_of, written
 from app.wires.wire import Problem, Stamp
 
 NAMES_EARLIER = ("previous_response_id", "conversation")
@@ -28,6 +28,11 @@ class _Resource(msgspec.Struct):
     status: str = ""
 
 
+class _Numbered(msgspec.Struct):
+    sequence_number: int = 0
+
+
+NUMBERED = msgspec.json.Decoder(_Numbered)
 RESOURCE = msgspec.json.Decoder(_Resource)
 
 
@@ -108,10 +113,13 @@ class ResponseThreads:
 
     def replayed(self, resource: bytes, query: Mapping[str, str]) -> bytes:
         """Behind the event numbered `starting_after`."""
-        after = query.get("starting_after", "-1")
-        if not re.fullmatch(r"-?[0-9]{1,9}", after):
-            raise ClientError("Invalid 'starting_after': expected an integer.", param="starting_after")
-        return replayed(resource, int(after))
+        return replayed(resource, _after(query))
+
+    def behind(self, played: bytes, query: Mapping[str, str]) -> bytes:
+        """Behind the event numbered `starting_after`."""
+        events, after = events_in(played), _after(query)
+        rest = [event for event, data in events if NUMBERED.decode(data).sequence_number > after]
+        return b"".join(rest) or events[-1][0]
 
     def deleted(self, said: str) -> bytes:
         """With the id once more."""
@@ -130,6 +138,14 @@ def missing(words: str) -> Problem:
     """404 in OpenAI's words."""
     error = {"message": words, "type": "invalid_request_error", "param": None, "code": None}
     return Problem(404, encode({"error": error}))
+
+
+def _after(query: Mapping[str, str]) -> int:
+    """The number of the last event that the client has seen. Raises ClientError."""
+    after = query.get("starting_after", "-1")
+    if not re.fullmatch(r"-?[0-9]{1,9}", after):
+        raise ClientError("Invalid 'starting_after': expected an integer.", param="starting_after")
+    return int(after)
 
 
 def _own(said: msgspec.Raw | None) -> bytes:

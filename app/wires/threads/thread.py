@@ -81,6 +81,11 @@ class Threads(Protocol):
         """The same as the events of a stream, from where the query says. Raises ClientError if it is nowhere."""
         ...
 
+    def behind(self, played: bytes, query: Mapping[str, str]) -> bytes:
+        """The events of a stream that this format wrote, from where the query says; the last one always. Raises
+        ClientError if that is nowhere."""
+        ...
+
     def deleted(self, said: str) -> bytes:
         """That an answer was deleted."""
         ...
@@ -97,6 +102,12 @@ class Threads(Protocol):
 def in_background(chat: Chat) -> bool:
     """Whether the client wants an answer that goes on being made although nobody listens."""
     return bytes(chat.rest.get("background", b"")) == b"true"
+
+
+def events_in(played: bytes) -> list[tuple[bytes, bytes]]:
+    """The events of a stream, each with its data."""
+    events = [event + b"\n\n" for event in played.split(b"\n\n") if event]
+    return [(event, event.partition(b"data: ")[2].strip()) for event in events]
 
 
 def joined(lists: Iterable[bytes]) -> msgspec.Raw:
