@@ -179,7 +179,8 @@ def _shared(keys: Iterable[str]) -> frozenset[str]:
 class _Line:
     """A fact at one of three lengths: 0 its clause, 1 a short one, 2 the bare values.
 
-    A rule is whole or not there: cut, it might say something else. At the last length only the values in it stay.
+    A rule is whole or not there: cut, it might say something else. At the last length only the values in it stay; but
+    of a wish that only names something ("tea with lemon") no name says what is wished, so it has no such length.
     """
 
     def __init__(self, texts: tuple[str, ...], keys: tuple[str, ...], weight: float) -> None:
@@ -196,8 +197,10 @@ class _Line:
         texts = [fact.text]
         if len(spans) == len(keys) and spans:
             values = ", ".join(fact.text[start:end] for start, end in sorted(spans.values()))
-            whole = len(keys) < len(fact.keys)
-            texts += [fact.text, values] if whole else _shortened(fact.text, sorted(spans.values()), values)
+            if len(keys) == len(fact.keys):
+                texts += _shortened(fact.text, sorted(spans.values()), values)
+            elif _exact(keys):
+                texts += [fact.text, values]
         return cls(tuple(texts), fact.keys, fact.weight)
 
     @property
@@ -213,6 +216,11 @@ class _Line:
             return False
         self.length = to
         return True
+
+
+def _exact(keys: Iterable[str]) -> bool:
+    """Whether values by themselves say what a rule is about: a number, a date or an address does, a name does not."""
+    return any(not key.startswith(("rule:", "name:")) for key in keys)
 
 
 def _typed(keys: Sequence[str]) -> tuple[str, ...]:
@@ -238,7 +246,7 @@ def _line(context: str, group: Sequence[Critical]) -> _Line:
     weight = round(max(one.weight for one in group), 4)
     values = ", ".join(dict.fromkeys(one.value for one in tokens))
     if len(tokens) < len(group):
-        return _Line((context, context, values) if tokens else (context,), keys, weight)
+        return _Line((context, context, values) if _exact(keys) else (context,), keys, weight)
     spans = [(at, at + len(one.value)) for one in group if (at := context.find(one.value)) >= 0]
     whole = context if len(spans) == len(group) else f"{values}: {context}"
     texts = [whole, *(_shortened(context, sorted(spans), values) if len(spans) == len(group) else [values])]
