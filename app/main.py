@@ -135,6 +135,7 @@ async def _lifespan(app: App) -> AsyncGenerator[None, None]:
         app.include_router(sessions.router(engine, admin))
         app.include_router(plans.router(door, admin, bearer_manages=bool(settings.admin_token)))
         app.include_router(memory.router(engine, gate, admin, bearer_manages=bool(settings.admin_token)))
+        stack.push_async_callback(engine.unfinished.settled)
         stack.push_async_callback(engine.summaries.close, LAST_SUMMARIES)
         yield
         engine.inflight.draining = True

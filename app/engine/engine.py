@@ -18,6 +18,7 @@ from app.engine.parking import Parking
 from app.engine.refusals import Refusals
 from app.engine.routing import Routes
 from app.engine.summaries import Summaries
+from app.engine.unfinished import Unfinished
 from app.observe import SummaryDetails, TurnDetails
 from app.state.keys import Session
 from app.state.store import Store
@@ -91,6 +92,7 @@ class Engine:
         self.counting = Counting(limits or Limits(transport, clock))
         self.summaries = Summaries(self)
         self.parking = Parking(store, clock)
+        self.unfinished = Unfinished(store)
         self.refusals = Refusals(clock)
         self._budgets = {name: RetryBudget() for name in routes.upstreams}
 

@@ -112,6 +112,7 @@ async def _while_connected(turn: Turn, exchange: Exchange, receive: Receive) -> 
         presence.task.uncancel()
         if not presence.gone:
             await _say_farewell(turn)
+        turn.note_leaving()
     finally:
         presence.stop()
 

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import httpx2
+import openai
 import pytest
 from pydantic import SecretStr
 
@@ -161,3 +162,63 @@ async def test_the_command_deletes_at_the_provider_too(
         assert await asyncio.to_thread(main, ["sessions", "forget", said.session]) == 0
         assert not any(provider.kept(api, key, each) for each in ids)
         assert key not in capsys.readouterr().out
+
+
+@BOTH
+@pytest.mark.parametrize("how", ["[[break=3]]", "[[truncate=3]]", "[[error=3]]"])
+async def test_what_the_provider_keeps_of_an_answer_that_broke_is_deleted_too(
+    front: StartFront, provider: Provider, api: Api, how: str
+) -> None:
+    async with front(max_retries=0) as proxy:
+        talk = proxy.talk(api, streams=True)
+        session = (await talk.say("Remember: the crate is PLUM-1.")).session
+        with pytest.raises((openai.APIError, httpx2.HTTPError)):
+            await talk.say(f"{how} Tell me of the sea, of ships and of harbours.")
+        ids = sorted(bill.id for bill in provider.chains.bills)
+        done = await proxy.forget(session)
+        assert sorted(provider.deleted) == ids
+        assert (len(ids), done["deleted"], done["left"]) == (2, 2, [])
+
+
+@BOTH
+async def test_a_turn_whose_client_hung_up_can_be_looked_up_and_what_the_provider_keeps_of_it_is_deleted(
+    front: StartFront, provider: Provider, api: Api
+) -> None:
+    async with front(max_retries=0) as proxy:
+        talk = proxy.talk(api)
+        session = (await talk.say("Remember: the crate is PLUM-1.")).session
+        slow = talk.user("[[words=60]] [[delay=40]]")
+        body = {"model": talk.setup.model, "messages": [*talk.history, slow], "stream": True}
+        async with proxy.http.stream("POST", "/v1/chat/completions", json=body) as answer:
+            async for data in answer.aiter_bytes():
+                if b"word" in data:
+                    break
+        await provider.journal.settled()
+        record = await _noted(proxy, answer.headers["x-foldline-turn"])
+        assert (record["turn"]["outcome"], record["turn"]["upstream"]) == (
+            "client_left",
+            "gemini" if api == "interactions" else "openai",
+        )
+        assert record["decisions"]
+        await proxy.forget(session)
+        assert sorted(provider.deleted) == sorted(bill.id for bill in provider.chains.bills)
+        assert len(provider.deleted) == 2
+
+
+async def _noted(proxy: Front, turn: str) -> Any:
+    """The record of a turn that ends behind its client's back."""
+    for _ in range(500):
+        if (answer := await proxy.http.get(f"/foldline/turns/{turn}")).status_code == 200:
+            return answer.json()
+        await asyncio.sleep(0.01)
+    raise AssertionError("the turn was not noted")
+
+
+async def test_what_may_not_be_kept_is_not_looked_for(front: StartFront, provider: Provider) -> None:
+    async with front(max_retries=0, chain="never") as proxy:
+        talk = proxy.talk("interactions", streams=True)
+        session = (await talk.say("hello")).session
+        with pytest.raises((openai.APIError, httpx2.HTTPError)):
+            await talk.say("[[truncate=3]] Tell me of the sea.")
+        assert (await proxy.forget(session))["deleted"] == 0
+        assert provider.deleted == []
