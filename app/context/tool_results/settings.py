@@ -23,6 +23,10 @@ class ToolSettings(msgspec.Struct, frozen=True):
     budget: int | None = None
     compact: bool = True
 
+    def within(self, tokens: int) -> ToolSettings:
+        """The same with a budget of so many tokens at most."""
+        return ToolSettings(self.keep_fields, min(self.budget or tokens, tokens), self.compact)
+
 
 class Limits(msgspec.Struct, frozen=True):
     """What holds for all tools of one request. Sizes are in tokens, estimated by chat/size.py.

@@ -189,7 +189,7 @@ class _Walk:
         share = self._room.share(words_of(result), small.after if small is not None else 0) if settings.compact else 0
         if not share:
             return small
-        tight = self._small(result, msgspec.structs.replace(settings, budget=min(settings.budget or share, share)))
+        tight = self._small(result, settings.within(share))
         self.crowded = self.crowded or tight is not None
         return tight or small
 
