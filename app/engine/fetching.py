@@ -3,8 +3,6 @@ from what is parked, and the model is asked again within the same answer."""
 
 from __future__ import annotations
 
-import asyncio
-import functools
 from collections.abc import Awaitable, Callable
 
 from msgspec.structs import replace
@@ -13,13 +11,10 @@ from app.chat.events import Event, Finished, ToolCallDelta, ToolCalled
 from app.chat.model import Chat, Message, ToolCall, ToolChoice, ToolResult
 from app.chat.reply import Reply
 from app.context.tool_results import Parked
+from app.engine.beside import beside
 from app.tools.fetch_rows import Bounds
 from app.tools.gate import FETCHES, handles_of, results
 from app.wires.wire import Reader, Wire
-
-BESIDE = 512 * 1024
-"""Characters of parked results from which on they are read beside the event loop: a filter over 10 MB takes 0.4
-seconds, in which no other stream would get a word."""
 
 Find = Callable[[str], Awaitable[Parked | None]]
 """Gives what is parked under a handle; None if nothing is."""
@@ -99,9 +94,8 @@ class Fetching:
         """The results of our calls in a hop."""
         calls = self.ours(hop)
         parked = {handle: await self._find(handle) for handle in handles_of(calls)}
-        bulky = sum(len(each.text) for each in parked.values() if each is not None) > BESIDE
-        read = functools.partial(results, calls, parked.get, self._bounds, answered=self.answered)
-        given = await asyncio.to_thread(read) if bulky else read()
+        size = sum(len(each.text) for each in parked.values() if each is not None)
+        given = await beside(size, results, calls, parked.get, self._bounds, answered=self.answered)
         self.answered += len(given)
         return given
 

@@ -54,11 +54,10 @@ class Memo:
         self.size = 0
         self._entries: OrderedDict[Key, list[tuple[Head, Seen]]] = OrderedDict()
 
-    def look(self, tenant: bytes, wire: str, body: bytes) -> Look:
-        """The longest chat seen that `body` begins with."""
-        if len(body) < WORTH_IT:
+    def look(self, keys: tuple[Key, ...], body: bytes) -> Look:
+        """The longest chat seen that `body`, which has these keys, begins with."""
+        if not keys:
             return NOTHING
-        keys = _keys(tenant, wire, body)
         for key in reversed(keys):
             for head, seen in self._entries.get(key, ()):
                 if body.startswith(head.raw):
@@ -106,9 +105,13 @@ def _head(seen: Seen) -> Head | None:
     return envelope.head if isinstance(envelope, Envelope) else None
 
 
-def _keys(tenant: bytes, wire: str, body: bytes) -> tuple[Key, ...]:
-    """One key for each power of two that the body reaches, in one pass. Adler-32 is the fastest that the standard
-    library has, and good enough for what is checked byte by byte afterwards."""
+def keys_of(tenant: bytes, wire: str, body: bytes) -> tuple[Key, ...]:
+    """One key for each power of two that the body reaches, in one pass; none for a body that is not worth looking up.
+
+    Adler-32 is the fastest that the standard library has, and good enough for what is checked byte by byte afterwards.
+    """
+    if len(body) < WORTH_IT:
+        return ()
     keys: list[Key] = []
     view, begun, mark, checksum = memoryview(body), 0, SHORTEST, 1
     while mark <= len(body):

@@ -21,6 +21,7 @@ from app.context.policy import Policy
 from app.context.tool_results import Compacted, Parked
 from app.context.tool_results.handles import Handles
 from app.context.tool_results.step import Compaction, parked_of
+from app.engine.beside import beside
 from app.engine.fetching import Fetching
 from app.errors import StateError
 from app.state.keys import Session
@@ -92,7 +93,11 @@ class Parking:
         store = self._store.parking
         known = [handle for handle in unsure if (session, handle) in self._parked]
         gone = await store.touch(session, known) if known else frozenset[str]()
-        new = {handle: _pack(each) for handle, each in unsure.items() if handle in gone or handle not in known}
+        new = {
+            handle: await beside(len(each.text), _pack, each)
+            for handle, each in unsure.items()
+            if handle in gone or handle not in known
+        }
         if new and (why := await store.park(session, new, self._clock())):
             LOG.debug("tool results were not parked: %s", why)
             return
@@ -125,7 +130,7 @@ class Parking:
                 found = await self._store.parking.find(session, handle)
             except StateError:
                 return None
-            return _unpack(found) if found is not None else None
+            return await beside(len(found), _unpack, found) if found is not None else None
 
         bounds = Bounds(policy.fetch_rows_limit, policy.tool_result_tokens, family_of(chat.model))
         return Fetching(name, bounds, find)

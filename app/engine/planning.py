@@ -5,7 +5,6 @@ A turn and its dry run both come through here, so that the one shows what the ot
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -21,6 +20,7 @@ from app.context.plan import Decision, Need, Plan, Step, plan
 from app.context.policy import Policy, policy_of
 from app.context.steps import RESUMING
 from app.context.tool_results.handles import Handles
+from app.engine.beside import beside
 from app.engine.counting import Counting
 from app.engine.parking import handle_maker, with_offer
 from app.engine.routing import Candidate, Routes
@@ -32,10 +32,6 @@ RESUMED = frozenset(("continuationToken",))
 """A Gemini client that resumes an answer sends a token that holds only for the very same contents: nothing may be
 mended in them, nor put back (https://ai.google.dev/api/generate-content). They began with the session's memory, so that
 stands there again."""
-
-BESIDE = 512 * 1024
-"""Bytes of a request from which on one that may hold tool results is planned beside the event loop: making a result of
-10 MB small takes half a second, in which no other stream would get a word."""
 
 Recall = Callable[[Session, Sequence[bytes]], Awaitable[Recalled]]
 """Asks for what is stored in a session at these addresses: `Store.recall`, or something in its place."""
@@ -155,8 +151,8 @@ async def planned(
     resumed = bool(RESUMED & chat.rest.keys())
     scale = None
     if worth_counting(policy, size, window):
-        digest = setup(chat.system, chat.tools)
-        scale = rules.counting.scale(chat, digest, candidates[0], size // 4, window)
+        digest = await beside(size, setup, chat.system, chat.tools)
+        scale = await beside(size, rules.counting.scale, chat, digest, candidates[0], size // 4, window)
     asked = asked_for(chat, addresses, folds=scale is not None)
     recalled = await recall(session, asked)
     known = Known(
@@ -171,8 +167,7 @@ async def planned(
         handles=None if chat.plain or recalled.bypassed or policy.off else rules.handles(session, chat),
     )
     steps = RESUMING if resumed else rules.steps
-    bulky = known.handles is not None and size > BESIDE
-    made = await asyncio.to_thread(_plan, chat, known, policy, steps) if bulky else _plan(chat, known, policy, steps)
+    made = await beside(size, _plan, chat, known, policy, steps)
     by_message = {} if policy.off or resumed else _by_message(chat, known)
     return Planned(chat, candidates, policy, known, made, by_message, steps)
 

@@ -19,9 +19,9 @@ from app.engine.continuing import Thread, as_asked, continued, refuse_confined
 from app.engine.counting import counted, near_a_threshold
 from app.engine.engine import Engine
 from app.engine.fetching import Fetching
-from app.engine.memo import Seen, goes_on
 from app.engine.parking import parked_in
 from app.engine.planning import Planned, planned, with_sending
+from app.engine.reading import heard
 from app.engine.relay import Relay
 from app.engine.remembering import note_begun, remember
 from app.engine.request import Out, Request
@@ -103,7 +103,7 @@ class Turn:
 
     async def _answer(self) -> None:
         request, engine = self.request, self.engine
-        chat, addresses = self._read()
+        chat, addresses = await self._read()
         if request.wire.name in THREADS:
             chat, addresses = await self._threaded()
         headers = dict(request.headers)
@@ -235,21 +235,10 @@ class Turn:
         memory = await told(self.engine.store, session, recalled, self.chat.options["memory"])
         return Recalled(recalled.checkpoints, memory, recalled.bypassed)
 
-    def _read(self) -> tuple[Chat, tuple[bytes, ...]]:
-        """The chat and its addresses; what was read on an earlier turn is not read again."""
-        request, memo = self.request, self.engine.memo
-        look = memo.look(request.tenant, request.wire.name, request.inbound.body)
-        seen = look.seen
-        self.chat = chat = request.wire.decode(request.inbound, seen.chat if seen else None)
-        addresses: tuple[bytes, ...] = ()
-        if seen and goes_on(chat, seen):
-            self._chain, addresses = seen.chain.copy(), seen.addresses
-        addresses += tuple(map(self._chain.extend, chat.messages[len(addresses) : -1]))
-        if look.keys:
-            memo.keep(look, Seen(chat, addresses, self._chain.copy()))
-        addresses += tuple(map(self._chain.extend, chat.messages[len(addresses) :]))
-        self.addresses = addresses
-        return chat, addresses
+    async def _read(self) -> tuple[Chat, tuple[bytes, ...]]:
+        found = await heard(self.request, self.engine.memo)
+        self.chat, self.addresses, self._chain = found.chat, found.addresses, found.chain
+        return self.chat, self.addresses
 
     def _size(self) -> int:
         """Bytes of the whole chat, of which a client that goes on by an id sends only the last."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from app.chat.address import Chain, addresses
 from app.chat.model import Chat
-from app.engine.memo import Memo, Seen, goes_on
+from app.engine.memo import Memo, Seen, goes_on, keys_of
 from app.wires.envelope import Envelope
 from app.wires.openai_chat import OPENAI_CHAT
 from app.wires.prefix import WORTH_IT
@@ -87,7 +87,7 @@ def test_a_growing_chat_is_found_at_every_turn_and_its_addresses_are_those_of_a_
     memo, last = Memo(), None
     for count in range(3, 41, 2):
         data = body(talk(count), lead_first=True)
-        look = memo.look(TENANT, "openai_chat", data)
+        look = memo.look(keys_of(TENANT, "openai_chat", data), data)
         found = look.seen
         assert (found is None) == (last is None)
         chat = read(data, found.chat if found else None)
@@ -103,18 +103,18 @@ def test_a_growing_chat_is_found_at_every_turn_and_its_addresses_are_those_of_a_
 def test_another_tenant_finds_nothing() -> None:
     memo = Memo()
     data = body(talk(9), lead_first=False)
-    memo.keep(memo.look(TENANT, "openai_chat", data), seen(read(data)))
-    assert memo.look(TENANT, "openai_chat", data).seen is not None
-    assert memo.look(b"tenant-2", "openai_chat", data).seen is None
+    memo.keep(memo.look(keys_of(TENANT, "openai_chat", data), data), seen(read(data)))
+    assert memo.look(keys_of(TENANT, "openai_chat", data), data).seen is not None
+    assert memo.look(keys_of(b"tenant-2", "openai_chat", data), data).seen is None
 
 
 def test_what_is_kept_is_bounded_and_the_oldest_goes_first() -> None:
     memo = Memo(limit=200_000)
     bodies = [body(talk(12, name=f"chat {n}"), lead_first=True) for n in range(40)]
     for data in bodies:
-        memo.keep(memo.look(TENANT, "openai_chat", data), seen(read(data)))
-    assert memo.look(TENANT, "openai_chat", bodies[0]).seen is None
-    assert memo.look(TENANT, "openai_chat", bodies[-1]).seen is not None
+        memo.keep(memo.look(keys_of(TENANT, "openai_chat", data), data), seen(read(data)))
+    assert memo.look(keys_of(TENANT, "openai_chat", bodies[0]), bodies[0]).seen is None
+    assert memo.look(keys_of(TENANT, "openai_chat", bodies[-1]), bodies[-1]).seen is not None
     assert memo.size <= 200_000
 
 
@@ -140,8 +140,8 @@ def test_chats_that_differ_only_in_their_first_words_do_not_push_each_other_out(
     memo = Memo()
     bodies = [body(talk(1, name=f"chat {n:04}") + talk(12), lead_first=True) for n in range(40)]
     for data in bodies:
-        memo.keep(memo.look(TENANT, "openai_chat", data), seen(read(data)))
-    assert all(memo.look(TENANT, "openai_chat", data).seen for data in bodies)
+        memo.keep(memo.look(keys_of(TENANT, "openai_chat", data), data), seen(read(data)))
+    assert all(memo.look(keys_of(TENANT, "openai_chat", data), data).seen for data in bodies)
 
 
 def test_a_short_body_is_not_kept() -> None:

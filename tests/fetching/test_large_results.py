@@ -16,9 +16,8 @@ from app.context.plan import Draft
 from app.context.policy import Policy
 from app.context.steps import STEPS
 from app.context.tool_results import Parked
-from app.engine.fetching import BESIDE as LARGE
+from app.engine.beside import BESIDE
 from app.engine.fetching import Fetching
-from app.engine.planning import BESIDE
 from app.tools.fetch_rows import Bounds
 from tests.chaining.provider import Json, Provider
 from tests.engine.scripts import Stage, call, openai_says
@@ -54,7 +53,7 @@ class _Watched(str):
         return super().encode(encoding, errors)
 
 
-@pytest.mark.parametrize(("size", "beside"), [(LARGE // 2, False), (2 * LARGE, True)])
+@pytest.mark.parametrize(("size", "beside"), [(BESIDE // 2, False), (2 * BESIDE, True)])
 async def test_a_large_result_is_read_beside_the_event_loop(size: int, beside: bool) -> None:
     text = _Watched("row\n" * (size // 4))
     text.readers = []

@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from io import StringIO
 from itertools import islice
 from typing import TypeVar
 
@@ -123,7 +122,7 @@ def separated(text: str) -> SeparatedRows | None:
         lines = iter(text.split("\n"))
         heading = next(lines).split(delimiter)
         return _table(kind, heading, filter(None, lines), lambda line: line.split(delimiter), _even(delimiter))
-    records = filter(None, csv.reader(StringIO(text, "\n"), delimiter=delimiter, strict=True))
+    records = filter(None, csv.reader((line + "\n" for line in text.split("\n")), delimiter=delimiter, strict=True))
     try:
         return _table(kind, next(records), records, list, _even_records)
     except csv.Error:
