@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 
 import msgspec
 
@@ -114,6 +115,14 @@ def _whole(told: Told) -> Item:
     }
 
 
+def _streamed(told: Told) -> Iterator[Item]:
+    whole = _whole(told)
+    yield {"type": "response.created", "response": {**whole, "status": "in_progress", "output": [], "usage": None}}
+    for at, item in enumerate(whole["output"]):
+        yield {"type": "response.output_item.done", "output_index": at, "item": item}
+    yield {"type": "response.completed", "response": whole}
+
+
 RESPONSES = Api(
     "responses",
     "/v1/responses",
@@ -124,4 +133,5 @@ RESPONSES = Api(
     read=_read,
     whole=_whole,
     kept=_kept,
+    streamed=_streamed,
 )
