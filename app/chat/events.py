@@ -27,10 +27,11 @@ class Started(msgspec.Struct, frozen=True, gc=False):
 
 
 class TextDelta(msgspec.Struct, frozen=True, gc=False):
-    """More words of the answer."""
+    """More words of the answer; `refusal`: those by which the model declines, which OpenAI tells apart."""
 
     text: str
     native: Native | None = None
+    refusal: bool = False
 
 
 class ThinkingDelta(msgspec.Struct, frozen=True, gc=False):

@@ -21,7 +21,19 @@ from app.chat.model import Message, Part, Text, Thinking, ToolCall
 class Reply:
     """Collects events as they pass. `message` is the assistant message so far; parts stand in arrival order."""
 
-    __slots__ = ("_calls", "_text", "_thinking", "citations", "failed", "finished", "id", "model", "searches", "usage")
+    __slots__ = (
+        "_calls",
+        "_refusal",
+        "_text",
+        "_thinking",
+        "citations",
+        "failed",
+        "finished",
+        "id",
+        "model",
+        "searches",
+        "usage",
+    )
 
     def __init__(self) -> None:
         self.id = ""
@@ -30,6 +42,7 @@ class Reply:
         self.finished: Finished | None = None
         self.failed: Failed | None = None
         self._text: list[str] = []
+        self._refusal: list[str] = []
         self._thinking: list[str] = []
         self._calls: list[ToolCall] = []
         self.citations: list[Citation] = []
@@ -40,6 +53,8 @@ class Reply:
         match event:
             case TextDelta():
                 self._text.append(event.text)
+                if event.refusal:
+                    self._refusal.append(event.text)
             case ThinkingDelta():
                 self._thinking.append(event.text)
             case ToolCalled():
@@ -64,6 +79,16 @@ class Reply:
     def text(self) -> str:
         """The visible words."""
         return "".join(self._text)
+
+    @property
+    def refusal(self) -> str:
+        """Those of them by which the model declined."""
+        return "".join(self._refusal)
+
+    @property
+    def content(self) -> str:
+        """The visible words but for those: they stand last."""
+        return self.text.removesuffix(self.refusal)
 
     @property
     def thinking(self) -> str:

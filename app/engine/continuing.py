@@ -170,8 +170,10 @@ def events_of(relay: Relay) -> list[Event]:
     events: list[Event] = [Started(reply.id, reply.model)]
     if reply.thinking:
         events.append(ThinkingDelta(reply.thinking, Native(relay.sent.candidate.upstream.wire.name, b"")))
-    if reply.text:
-        events.append(TextDelta(reply.text))
+    if reply.content:
+        events.append(TextDelta(reply.content))
+    if reply.refusal:
+        events.append(TextDelta(reply.refusal, refusal=True))
     events += [ToolCalled(index, call) for index, call in enumerate(reply.calls)]
     return [*events, reply.usage or Usage(), reply.finished or Finished("stop")]
 

@@ -217,7 +217,7 @@ def test_response_fields_that_only_gemini_has_do_not_reach_an_openai_client() ->
 
 def test_a_refusal_is_the_answers_words() -> None:
     body = {"id": "r", "choices": [{"message": {"content": None, "refusal": "I cannot."}, "finish_reason": "stop"}]}
-    assert TextDelta("I cannot.") in plain(events_of("openai", [json.dumps(body).encode()], stream=False))
+    assert TextDelta("I cannot.", refusal=True) in plain(events_of("openai", [json.dumps(body).encode()], stream=False))
 
 
 def test_usage_is_a_running_total_and_the_last_one_counts() -> None:

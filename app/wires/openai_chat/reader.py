@@ -137,10 +137,12 @@ class _Answer:
         events: list[Event] = []
         if thought := said.reasoning_content or said.reasoning:
             events.append(ThinkingDelta(thought, native))
-        for words in (_text(said.content) if said.content else "", said.refusal or ""):
-            if words:
-                self._length += len(words)
-                events.append(TextDelta(words, native))
+        content, refusal = _text(said.content) if said.content else "", said.refusal or ""
+        self._length += len(content) + len(refusal)
+        if content:
+            events.append(TextDelta(content, native))
+        if refusal:
+            events.append(TextDelta(refusal, native, refusal=True))
         if said.annotations:
             events.extend(self._citations.take(said.annotations, self._length))
         for position, call in enumerate(said.tool_calls or ()):

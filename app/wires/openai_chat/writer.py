@@ -25,6 +25,7 @@ from app.chat.events import (
 from app.chat.model import Chat, ToolCall
 from app.errors import ProxyError
 from app.wires.envelope import encode
+from app.wires.openai_chat import functions
 from app.wires.openai_chat.citing import annotated
 from app.wires.openai_chat.errors import error_object
 from app.wires.openai_chat.names import FINISH_OUT
@@ -45,6 +46,7 @@ class ChunkWriter:
             b',"logprobs":null,"finish_reason":null}]' + (b',"usage":null' if chat.include_usage else b"") + b"}\n\n"
         )
         self._head = b""
+        self._older = functions.asked(chat)
         self._indexes: dict[int, int] = {}
         self._argued: set[int] = set()
         self._usage: Usage | None = None
@@ -55,7 +57,8 @@ class ChunkWriter:
         """The chunk for this event; citations, the finish and the usage wait for close."""
         match event:
             case TextDelta():
-                return self._delta(b'{"content":' + encode(event.text) + b"}") if event.text else b""
+                said = b'{"refusal":' if event.refusal else b'{"content":'
+                return self._delta(said + encode(event.text) + b"}") if event.text else b""
             case ThinkingDelta():
                 return self._delta(b'{"reasoning_content":' + encode(event.text) + b"}") if event.text else b""
             case ToolCallDelta():
@@ -98,6 +101,8 @@ class ChunkWriter:
             call: dict[str, Any] = {"index": index, "id": piece.id, "type": "function", "function": function}
         else:
             call = {"index": self._indexes[piece.index], "function": {"arguments": piece.arguments}}
+        if self._older:
+            return b"" if call["index"] else self._delta(encode(functions.piece(piece.name, piece.arguments)))
         return self._delta(encode({"tool_calls": [call]}))
 
     def _whole_call(self, event: ToolCalled) -> bytes:
@@ -113,7 +118,7 @@ class ChunkWriter:
 
     def close(self) -> bytes:
         """Citations, finish chunk, usage chunk if asked for, end marker."""
-        reason = FINISH_OUT[self._finish.reason] if self._finish else "stop"
+        reason = _finish(self._finish, self._older)
         first = b"" if self._head else self._start("")
         if cited := annotated(self._citations):
             first += self._delta(encode({"annotations": cited}))
@@ -136,17 +141,20 @@ class CompletionWriter(WholeWriter):
         """The completion."""
         reply = self._reply
         calls = [_call(call) for call in reply.calls]
+        content = reply.content
         message: dict[str, Any] = {
             "role": "assistant",
-            "content": None if calls and not reply.text else reply.text,
-            "refusal": None,
+            "content": None if (calls or reply.refusal) and not content else content,
+            "refusal": reply.refusal or None,
             "annotations": annotated(reply.citations),
         }
         if reply.thinking:
             message["reasoning_content"] = reply.thinking
-        if calls:
+        if older := functions.asked(self._chat) and bool(calls):
+            message["function_call"] = functions.whole(reply.calls[0])
+        elif calls:
             message["tool_calls"] = calls
-        finish = FINISH_OUT[reply.finished.reason] if reply.finished else "stop"
+        finish = _finish(reply.finished, older)
         return encode(
             {
                 "id": "chatcmpl-" + self._stamp.id,
@@ -161,6 +169,12 @@ class CompletionWriter(WholeWriter):
     def fail(self, error: ProxyError) -> bytes:
         """An error body."""
         return encode({"error": error_object(error)})
+
+
+def _finish(finished: Finished | None, older: bool) -> str:
+    """Why the answer ended; `older`: in the words of clients that know `functions` only."""
+    reason = FINISH_OUT[finished.reason] if finished else "stop"
+    return functions.FINISH if older and reason == "tool_calls" else reason
 
 
 def usage_object(usage: Usage | None) -> dict[str, Any]:

@@ -66,6 +66,10 @@ class _Slot:
         self.raw = msgspec.Raw(b"")
 
 
+REFUSAL = "refusal"
+"""The part by which a model declines."""
+
+
 class Output:
     """Takes pieces of items in any order. `calls` counts the calls, `items` are the finished items as they came."""
 
@@ -98,7 +102,7 @@ class Output:
         slot = self._slot(index, identity, kind)
         match kind:
             case "message":
-                return self._text(slot, part, more, native)
+                return self._text(slot, part, more, native, refusal=what == REFUSAL)
             case "reasoning":
                 return self._thinking(slot, "summary" if "summary" in what else "content", part, more, native)
             case "function_call":
@@ -144,7 +148,8 @@ class Output:
 
     def _part(self, slot: _Slot, part: int, body: dict[str, Any], native: Native) -> list[Event]:
         """A part of a message is whole."""
-        events = self._text(slot, part, _left(slot, part, _words(body)), native)
+        left = _left(slot, part, _words(body))
+        events = self._text(slot, part, left, native, refusal=body.get("type") == REFUSAL)
         untold = as_list(body.get("annotations"))[slot.cited.get(part, 0) :]
         return [*events, *(self._cited(slot, part, as_object(each)) for each in untold)]
 
@@ -222,13 +227,13 @@ class Output:
         self._numbered(slot)
         return events + self._whole_calls()
 
-    def _text(self, slot: _Slot, part: int, words: str, native: Native) -> list[Event]:
+    def _text(self, slot: _Slot, part: int, words: str, native: Native, *, refusal: bool = False) -> list[Event]:
         if not words:
             return []
         slot.starts.setdefault(part, self._length)
         slot.said[part] = slot.said.get(part, 0) + len(words)
         self._length += len(words)
-        return [TextDelta(words, native)]
+        return [TextDelta(words, native, refusal)]
 
     def _thinking(self, slot: _Slot, shown: Shown, part: int, words: str, native: Native) -> list[Event]:
         """Reasoning, its parts apart. Of an item's summary and its raw text, the first to come is shown."""

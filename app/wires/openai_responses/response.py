@@ -101,8 +101,13 @@ def usage_object(usage: Usage | None) -> Json:
 
 
 def text_part(text: str, annotations: Sequence[Json] = ()) -> Json:
-    """The only content that we write."""
+    """Words of the answer."""
     return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": []}
+
+
+def refusal_part(text: str) -> Json:
+    """Words by which the model declines."""
+    return {"type": "refusal", "refusal": text}
 
 
 def message_item(identity: str, status: str, content: list[Json]) -> Json:

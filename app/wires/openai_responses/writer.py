@@ -37,6 +37,7 @@ from app.wires.openai_responses.response import (
     call_item,
     message_item,
     reasoning_item,
+    refusal_part,
     tag,
     text_part,
     usage_object,
@@ -44,7 +45,7 @@ from app.wires.openai_responses.response import (
 from app.wires.whole import WholeWriter
 from app.wires.wire import Stamp
 
-PREFIXES = {"message": "msg", "reasoning": "rs", "function": "fc", "custom": "ctc", "search": "ws"}
+PREFIXES = {"message": "msg", "reasoning": "rs", "refusal": "msg", "function": "fc", "custom": "ctc", "search": "ws"}
 
 
 class _Open(msgspec.Struct):
@@ -89,7 +90,7 @@ class StreamWriter:
         """The events for this one; the end waits for close."""
         match event:
             case TextDelta():
-                return self._speak("message", event.text, "") if event.text else b""
+                return self._speak("refusal" if event.refusal else "message", event.text, "") if event.text else b""
             case ThinkingDelta():
                 wire = event.native.wire if event.native else ""
                 return self._speak("reasoning", event.text, wire) if event.text else b""
@@ -170,6 +171,8 @@ class StreamWriter:
             return message_item(
                 item.id, status, [] if status == "in_progress" else [text_part(words, item.annotations)]
             )
+        if item.kind == "refusal":
+            return message_item(item.id, status, [] if status == "in_progress" else [refusal_part(words)])
         if item.kind == "reasoning":
             return reasoning_item(item.id, words, tag(item.wire, signature))
         call = item.call or ToolCall("", "", "")
@@ -189,7 +192,7 @@ class StreamWriter:
                 self._messages.append(item)
             first += added + self._part("added", item, "")
         item.words.append(words)
-        if kind == "message":
+        if kind != "reasoning":
             self._said += len(words)
         return first + self._delta(item, *SPOKEN[kind], words)
 
@@ -201,8 +204,8 @@ class StreamWriter:
         return head + item.place + tail + b',"delta":' + encode(words) + b"}\n\n"
 
     def _part(self, what: str, item: _Open, text: str) -> bytes:
-        if item.kind == "message":
-            part = text_part(text, item.annotations)
+        if item.kind != "reasoning":
+            part = refusal_part(text) if item.kind == "refusal" else text_part(text, item.annotations)
             return self._event("response.content_part." + what, self._at(item, content_index=0, part=part))
         part = {"type": "summary_text", "text": text}
         return self._event("response.reasoning_summary_part." + what, self._at(item, summary_index=0, part=part))
@@ -240,6 +243,8 @@ class StreamWriter:
         if item.kind == "message":
             done = self._at(item, content_index=0, text=text, logprobs=[])
             said = self._event("response.output_text.done", done)
+        elif item.kind == "refusal":
+            said = self._event("response.refusal.done", self._at(item, content_index=0, refusal=text))
         else:
             done = self._at(item, summary_index=0, text=text)
             said = self._event("response.reasoning_summary_text.done", done)
@@ -309,6 +314,7 @@ class StreamWriter:
 CUSTOM_DELTA = b"response.custom_tool_call_input.delta"
 SPOKEN = {
     "message": (b"response.output_text.delta", b',"content_index":0,"logprobs":[]'),
+    "refusal": (b"response.refusal.delta", b',"content_index":0'),
     "reasoning": (b"response.reasoning_summary_text.delta", b',"summary_index":0'),
 }
 """Kind of item → the type of its deltas, and what they all hold."""
@@ -348,9 +354,11 @@ class AnswerWriter(WholeWriter):
             output.append(reasoning_item(identity("reasoning"), reply.thinking, tag(self._thought_by)))
         for search in reply.searches:
             output.append(search_item(identity("search"), "completed", search))
-        if reply.text:
-            part = text_part(reply.text, annotated(reply.citations, reply.text))
+        if content := reply.content:
+            part = text_part(content, annotated(reply.citations, content))
             output.append(message_item(identity("message"), status, [part]))
+        if reply.refusal:
+            output.append(message_item(identity("refusal"), status, [refusal_part(reply.refusal)]))
         for index, call in enumerate(reply.calls):
             if call.signature:
                 seal = tag(call.native.wire if call.native else "", call.signature)
