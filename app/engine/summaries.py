@@ -274,7 +274,7 @@ class _Maker:
         budget = self._task.budget.facts
         if self._passes(text, budget // 2) and self._summaries.spares(model):
             return text
-        if self._passes(text, budget) and not self._summaries.asks_again(model):
+        if self._passes(text, self._room(text)) and not self._summaries.asks_again(model):
             self._summaries.note_second(model, helped=False, asked=False)
             return text
         if not self._passes(text, budget + self._task.wish.limit):
@@ -293,11 +293,16 @@ class _Maker:
         facts = self._carried(text, room)
         return verdict(self._judged, self._task.words(text), facts).score >= self._least
 
+    def _room(self, text: str) -> int:
+        """Tokens that the list of facts may take at most beside this answer."""
+        words = size.of_text(self._task.words(text), family_of(self._candidate.model))
+        return self._task.budget.facts_beside(words)
+
     def _listed(self, text: str) -> tuple[Fact, ...]:
         """The list of facts. What the segments leave is for what was listed before, and lest a summary be refused."""
         family = family_of(self._candidate.model)
         held = sum(size.of_text(f"- {fact.text}\n", family) for fact in self._task.facts)
-        room = self._task.budget.facts_beside(size.of_text(self._task.words(text), family))
+        room = self._room(text)
         usual = max(self._task.budget.facts, min(held, room))
         return self._carried(text, usual if self._passes(text, usual) else room)
 

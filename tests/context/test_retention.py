@@ -69,6 +69,22 @@ def test_a_rule_and_the_values_in_it_share_one_line_that_is_whole_or_only_its_va
     assert (tight.text, tight.keys) == ("INV-20931", ("word:inv-20931",))
 
 
+@pytest.mark.parametrize(
+    "said", ["About breakfast: I prefer tea with lemon from Assam.", "朝ごはんについては、レモン入りの紅茶が好みです。"]
+)
+def test_a_wish_that_only_names_something_outlives_incidental_numbers_and_is_never_cut_to_the_name(said: str) -> None:
+    wish = critical([Said("user", said)])
+    assert {one.kind for one in wish} == {"rule", "name"}
+    (fact,) = carried(wish, 200, cost)
+    assert said in fact.text
+    noise = critical([Said("user", " ".join(f"It took {300 + at} minutes." for at in range(40)))])
+    room = cost(f"- {fact.text}\n") + 60
+    crowded = carried(noise, room, cost, before=(fact,))
+    assert fact in crowded
+    assert 1 < len(crowded) < 41
+    assert carried((), cost(f"- {fact.text}\n") - 1, cost, before=(fact,)) == ()
+
+
 def test_earlier_facts_stay_as_they_are_until_the_summary_holds_them() -> None:
     before = carried(critical([Said("user", "use INV-1 here"), Said("user", "use INV-2 there")]), 200, cost)
     after = carried(critical([Said("user", "and INV-3")]), 200, cost, before=before, text="INV-1 is used.")

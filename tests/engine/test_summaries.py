@@ -160,6 +160,14 @@ TICKET = "The ticket is INC-48213, the page https://example.com/a/17 and the por
 KEPT = "Ticket INC-48213, page https://example.com/a/17, port 18080."
 
 
+async def test_the_facts_take_what_the_segment_leaves_before_a_summary_is_refused() -> None:
+    stage = await folding_stage()
+    tickets = [f"INC-48{number}13" for number in range(10, 30)]
+    await stage.says_all(long_talk(17, first=" ".join(f"The ticket {one} is open." for one in tickets)))
+    assert stage.summaries[0].outcome == "made"
+    assert [one for one in tickets if one not in stage.last[0]] == []
+
+
 async def test_a_summary_that_keeps_what_matters_is_not_asked_for_twice() -> None:
     stage = await folding_stage()
     stage.summariser = lambda body: KEPT
