@@ -36,7 +36,7 @@ def restored(chat: Chat, checkpoints: Mapping[int, Checkpoint], candidate: Candi
     model fetched rows on the way to an answer, which the client never saw, its calls and their results stand in front
     of that answer again, whatever upstream it goes to.
     """
-    telling = {key: found for key, found in checkpoints.items() if found.hops or found.open or _own(found, candidate)}
+    telling = {key: found for key, found in checkpoints.items() if _tells(found, candidate)}
     if not telling:
         return chat, 0
     loop_start = _last_plain_user(chat.messages)
@@ -49,6 +49,16 @@ def restored(chat: Chat, checkpoints: Mapping[int, Checkpoint], candidate: Candi
     if not restoring.changed:
         return chat, 0
     return msgspec.structs.replace(chat, messages=tuple(restoring.messages), since=since), restoring.count
+
+
+def _tells(found: Checkpoint, candidate: Candidate) -> bool:
+    return bool(found.hops or found.open) or _own(found, candidate) or _unproven(found, candidate)
+
+
+def _unproven(found: Checkpoint, candidate: Candidate) -> bool:
+    """Whether calls of this turn lack the proof that the upstream wants, as another model made them."""
+    maker = (found.upstream, found.model)
+    return candidate.upstream.wire.proves_calls and maker != (candidate.upstream.name, candidate.model)
 
 
 def _own(found: Checkpoint, candidate: Candidate) -> bool:
@@ -81,6 +91,8 @@ class _Restoring:
         if found is None:
             self.messages.append(self._with_open(message))
             return
+        if in_loop and message.calls and _unproven(found, self._candidate):
+            message, self.changed = message.edited(message.parts), True  # to be written anew, with what stands for it
         whole, pieces = _whole_turn(self.messages, message)
         self._open = found.open
         own = _own(found, self._candidate)

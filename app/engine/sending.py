@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from app.chat.advice import asked_for
 from app.chat.model import Chat, Loss
 from app.context.known import Checkpoint
 from app.engine.refusals import MOST_MENDS
@@ -45,9 +46,8 @@ class Sent(msgspec.Struct, frozen=True):
 
 
 def refuse_losses(losses: tuple[Loss, ...]) -> None:
-    """What STRICT is for. Raises ClientError if anything would be lost."""
-    if losses:
-        loss = losses[0]
+    """What STRICT is for. Raises ClientError if anything would be lost that is more than advice."""
+    for loss in asked_for(losses):
         raise ClientError(f"{loss.field}: {loss.reason} STRICT is on, so the request was not sent.", param=loss.field)
 
 

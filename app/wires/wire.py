@@ -126,6 +126,8 @@ class Wire(Protocol):
     """One format, both directions."""
 
     name: str
+    proves_calls: bool
+    """Whether the provider wants its own proof on calls, and refuses those of another model without it."""
 
     def decode(self, inbound: Inbound, before: Chat | None = None) -> Chat:
         """A client's request as a Chat. Raises ClientError naming the field at fault.

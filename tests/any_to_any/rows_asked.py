@@ -481,9 +481,13 @@ TOLD_ROWS = (
                     }
                 ]
             },
-            "generate": {"cachedContent": "cachedContents/x"},
         },
-        {"anthropic": ("messages.content.cache_control.type", "ephemeral"), "generate": "cachedContent"},
+        {"anthropic": ("messages.content.cache_control.type", "ephemeral")},
+    ),
+    Row(
+        "content cached at its provider",
+        {"generate": {"cachedContent": "cachedContents/x"}},
+        {"generate": "cachedContent"},
     ),
     Row(
         "unknown field",

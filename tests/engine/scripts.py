@@ -199,11 +199,12 @@ class Stage:
         headers: dict[str, str] | None = None,
         tenant: bytes = TENANT,
         raw: bytes = b"",
+        model: str = GEMINI_3,
     ) -> Seen:
-        """One request of a client, and what it saw."""
+        """One request of a client, and what it saw. `model` is what a Gemini client names in the path."""
         if client == "openai":
             body = {"model": GEMINI_3, "stream": stream, **body}
-        inbound = Inbound(raw or json.dumps(body).encode(), GEMINI_3 if client == "gemini" else "", stream)
+        inbound = Inbound(raw or json.dumps(body).encode(), model if client == "gemini" else "", stream)
         listed = [(name.encode(), value.encode()) for name, value in (headers or {}).items()]
         request = Request(WIRES[client], inbound, listed, Credential("bearer", "client-key"), tenant, "req-1")
         seen = Seen(self.diary, client=client, stream=stream)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from app.context.known import Checkpoint
@@ -131,21 +132,31 @@ async def test_a_gemini_client_that_dropped_its_signatures_gets_them_put_back() 
     }
 
 
-async def test_a_call_of_another_model_that_a_gemini_client_sends_back_gets_the_bypass_string_while_its_loop_runs() -> (
-    None
-):
-    stage = await Stage.open("gemini")
-    stage.replies(*[gemini_says({"text": "ok"})] * 3)
-    asked = {"role": "user", "parts": [{"text": "x"}]}
-    called: Json = {"functionCall": {"name": "weather", "args": {"n": 1}}}
-    bare = {"role": "model", "parts": [{"text": "hm"}, called]}
-    answer = {"role": "user", "parts": [{"functionResponse": {"name": "weather", "response": {"a": 1}}}]}
-    await stage.says("gemini", {"contents": [asked, bare, answer, bare, answer], "labels": {"k": "v"}})
+async def test_a_call_that_another_model_made_for_a_gemini_client_gets_the_bypass_string_while_its_loop_runs() -> None:
+    stage = await Stage.open(routes=[Route("gpt-*", "openai"), Route("*", "gemini")])
+    stage.replies(openai_says("hm", [call("c1", "weather", '{"n":1}')]), *[gemini_says({"text": "ok"})] * 3)
+    asked: Json = {"role": "user", "parts": [{"text": "x"}]}
+    seen = await stage.says("gemini", {"contents": [asked]}, model="gpt-x")
+    called: Json = {"functionCall": {"id": seen.reply.calls[0].id, "name": "weather", "args": {"n": 1}}}
+    bare: Json = {"role": "model", "parts": [{"text": "hm"}, called]}
+    response = {"id": seen.reply.calls[0].id, "name": "weather", "response": {"a": 1}}
+    answer: Json = {"role": "user", "parts": [{"functionResponse": response}]}
+    await stage.says("gemini", {"contents": [asked, bare, answer], "labels": {"k": "v"}})
     signed = {"role": "model", "parts": [{"text": "hm"}, {**called, "thoughtSignature": BYPASS}]}
-    assert stage.got[-1].body == {"contents": [asked, signed, answer, signed, answer], "labels": {"k": "v"}}
+    assert stage.got[-1].body == {"contents": [asked, signed, answer], "labels": {"k": "v"}}
     over = {"contents": [asked, bare, answer, {"role": "model", "parts": [{"text": "ok"}]}, asked]}
     await stage.says("gemini", over)
     assert stage.got[-1].body == over
+
+
+async def test_a_call_whose_maker_nobody_knows_goes_out_as_its_client_wrote_it() -> None:
+    stage = await Stage.open("gemini")
+    stage.replies(gemini_says({"text": "ok"}))
+    bare = {"role": "model", "parts": [{"functionCall": {"name": "weather", "args": {"n": 1}}}]}
+    answer = {"role": "user", "parts": [{"functionResponse": {"name": "weather", "response": {"a": 1}}}]}
+    raw = json.dumps({"contents": [{"role": "user", "parts": [{"text": "x"}]}, bare, answer]}).encode()
+    await stage.says("gemini", {}, raw=raw)
+    assert stage.got[-1].raw == raw
 
 
 async def test_an_answer_that_gemini_paused_is_asked_on_with_its_token_and_seen_as_one() -> None:

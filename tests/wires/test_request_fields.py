@@ -268,7 +268,6 @@ GEMINI = [
     lost_config("modelSelectionConfig", {}),
     lost_config("audioTimestamp", True),
     lost("safetySettings", []),
-    lost("cachedContent", "cachedContents/1"),
     lost("labels", {"k": "v"}),
     lost("serviceTier", "flex"),
     lost("store", True),

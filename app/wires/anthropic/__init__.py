@@ -19,6 +19,7 @@ class Anthropic:
     """The wire: see app.wires.wire.Wire."""
 
     name = NAME
+    proves_calls = False
 
     def decode(self, inbound: Inbound, before: Chat | None = None) -> Chat:
         """A client's request as a Chat."""

@@ -21,6 +21,7 @@ from app.wires.anthropic.options import said_in, sampling_of, tools_of
 from app.wires.anthropic.tools import tool_choice, tools
 from app.wires.envelope import ANYTHING, RAW_LIST, Envelope, as_object
 from app.wires.envelope import encode as to_json
+from app.wires.unsaid import refuse_held
 from app.wires.wire import Outbound, Target
 
 PATH = "/messages"
@@ -50,8 +51,7 @@ def encode(chat: Chat, target: Target, marks: bool = False) -> Outbound:
         losses: list[Loss] = []
         return _outbound(_anew(chat, target, rules, losses), losses, marks)
     kept = chat.messages is envelope.messages and chat.system is envelope.system and not envelope.mended
-    fits = rules.inside or not any(message.role == "system" for message in chat.messages)
-    kept = kept and fits
+    kept = kept and (rules.inside or not any(message.role == "system" for message in chat.messages))
     same = kept and target.model == envelope.model and _same_tools(chat, envelope)
     marked = marks and cache_marks.SPELLED not in envelope.raw
     if same and not marked and OURS not in envelope.fields:
@@ -128,6 +128,7 @@ def _refit(body: dict[str, Any], chat: Chat, target: Target, rules: Claude, loss
 
 
 def _anew(chat: Chat, target: Target, rules: Claude, losses: list[Loss]) -> dict[str, Any]:
+    refuse_held(chat)
     losses.extend(Loss(name, "Claude has no such field.") for name in chat.rest)
     wanted, words = output_format(chat, rules, losses)
     body: dict[str, Any] = {"model": target.model}

@@ -26,6 +26,9 @@ SMALLEST_BUDGET = 1_024
 BUDGETS = {"minimal": 1_024, "low": 4_096, "medium": 8_192, "high": 16_384, "xhigh": 32_768, "max": 32_768}
 """Effort → thinking budget in tokens, for the models up to 4.5."""
 
+USUAL = {"temperature": 1, "top_p": 1}
+"""What every Claude does anyway: to be asked for it is no loss, where it takes no such field."""
+
 DYNAMIC_BUDGET = BUDGETS["medium"]
 JSON_ONLY = "Answer with one JSON value and nothing else: no fences, no words around it."
 
@@ -71,7 +74,8 @@ def _sampling(chat: Chat, rules: Claude, thinks: bool, losses: list[Loss]) -> di
     if not rules.sampling or thinks:
         who = "Claude" if rules.sampling else "This model"
         while_ = " while it thinks" if rules.sampling else ""
-        losses.extend(Loss(name, f"{who} chooses its own sampling{while_}.") for name in said)
+        asked = [name for name, value in said.items() if value != USUAL.get(name)]
+        losses.extend(Loss(name, f"{who} chooses its own sampling{while_}.") for name in asked)
         return {}
     if s.temperature is not None and s.temperature > 1:
         said["temperature"] = 1.0

@@ -20,6 +20,7 @@ class Gemini:
     """The wire: see app.wires.wire.Wire."""
 
     name = NAME
+    proves_calls = True
 
     def decode(self, inbound: Inbound, before: Chat | None = None) -> Chat:
         """A client's request as a Chat; model, verb and framing stand in its path."""

@@ -10,7 +10,6 @@ came in.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby, takewhile
 from typing import Any
 
 import msgspec
@@ -65,27 +64,6 @@ def _is_signed(message: Message) -> bool:
     if message.calls:
         return bool(message.calls[0].signature)
     return any(isinstance(part, Thinking) and part.signature for part in message.parts)
-
-
-def lacks_signature(chat: Chat, model: str) -> bool:
-    """Whether the model would refuse the chat as its client wrote it: since the user last spoke, a step begins with a
-    call that has no signature, as another model made it (https://ai.google.dev/gemini-api/docs/thought-signatures).
-
-    What was said before that is not checked, and stays as it is.
-    """
-    if not signs(model):
-        return False
-    running = takewhile(lambda message: not _asks(message), reversed(chat.messages))
-    for role, run in groupby(reversed(list(running)), key=lambda message: message.role):
-        calls = [call for message in run for call in message.calls]
-        if role == "assistant" and calls and not calls[0].signature:
-            return True
-    return False
-
-
-def _asks(message: Message) -> bool:
-    """Whether it is the user's, with more in it than results."""
-    return message.role == "user" and any(not isinstance(part, ToolResult) for part in message.parts)
 
 
 def contents(chat: Chat, model: str) -> tuple[list[dict[str, Any]], list[Loss]]:

@@ -13,7 +13,7 @@ from app.errors import ClientError
 from app.wires import schema
 from app.wires.envelope import Envelope
 from app.wires.envelope import encode as to_json
-from app.wires.gemini.contents import contents, lacks_signature
+from app.wires.gemini.contents import contents
 from app.wires.gemini.names import NAME, RESUMED, generation, legal
 from app.wires.gemini.options import tool_choice_of, tools_of
 from app.wires.gemini.searching import tool as search_tool
@@ -60,8 +60,7 @@ def encode(chat: Chat, target: Target) -> Outbound:
     if not isinstance(envelope, Envelope):
         return _anew(chat, target, where)
     fields = {name: raw for name, raw in envelope.fields.items() if name != "foldline"}
-    kept = chat.messages is envelope.messages and chat.system is envelope.system
-    if kept and not lacks_signature(chat, target.model):
+    if chat.messages is envelope.messages and chat.system is envelope.system:
         untouched = len(fields) == len(envelope.fields) and not envelope.mended
         return Outbound(where, envelope.raw if untouched else to_json(fields), untouched=untouched)
     written, losses = contents(chat, target.model)

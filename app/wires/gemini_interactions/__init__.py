@@ -20,6 +20,7 @@ class GeminiInteractions:
     """The wire: see app.wires.wire.Wire."""
 
     name = NAME
+    proves_calls = False
 
     def decode(self, inbound: Inbound, before: Chat | None = None) -> Chat:
         """A client's request as a Chat."""
