@@ -60,3 +60,33 @@ async def test_values_that_only_tools_returned_refuse_no_summary_and_nothing_is_
     assert lost(PLANTED, provider.last.text) == []
     moved = len({plan for plan in plans if plan.startswith("summary=")})
     assert len(provider.summaries) <= moved + 2, "each is asked for once, and a second question is rare"
+
+
+LARGE = json.dumps([{"order": f"B-{row:04}", "note": prose(12, row)} for row in range(1500)])
+
+
+async def test_a_bulky_result_that_is_folded_away_can_still_be_fetched(front: StartFront, provider: Provider) -> None:
+    async with front(fold_at_tokens=AT) as proxy:
+        talk = proxy.talk(more={"tools": [TOOL["openai"]]})
+        talk.history += [talk.user("Look the orders up."), _asks(0)]
+        talk.history.append({"role": "tool", "tool_call_id": "c0", "content": LARGE})
+        assert (await talk.go_on()).status == 200
+        for turn in range(8):
+            await talk.say(prose(900, turn))
+            await proxy.settled()
+        folded = provider.last.texts[0]
+        assert folded.startswith("<summary")
+        assert "B-0003" not in provider.last.text, "the small form itself is folded away"
+        assert provider.summaries[0].tokens < AT, "and was what the summariser saw, not the whole result"
+        handle = re.search(r"1500 rows from stat: fetch_rows gives them by the handle (res_[a-z2-7]+)", folded)
+        assert handle, folded
+        before = len(provider.calls)
+
+        def fetching(call: Call) -> Said:
+            rows = {"handle": handle[1], "offset": 1234, "limit": 2}
+            return Said(calls=(("fetch_rows", rows),)) if len(provider.calls) == before + 1 else Said("It is B-1234.")
+
+        provider.answer = fetching
+        answer = await talk.say("Which one is at 1234?")
+    assert answer.text == "It is B-1234."
+    assert "B-1234" in provider.last.text
