@@ -7,7 +7,7 @@ by the plan.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,9 +17,12 @@ from app.chat.events import Event, Finished, Started, TextDelta, ThinkingDelta, 
 from app.chat.model import Chat, Message, Native
 from app.engine.background import settled
 from app.engine.relay import Relay
+from app.errors import ClientError
 from app.state.keys import Session
 from app.state.threads import Told, session_in
 from app.upstreams.upstream import Credential
+from app.wires.openai_chat.names import NAME as CHAT
+from app.wires.openai_chat.sound import confined as confined_to_sound
 from app.wires.threads import THREADS, references
 from app.wires.threads.thread import joined
 from app.wires.wire import Inbound, Stamp, Wire
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
     from app.engine.planning import Planned
 
 NOBODY = Credential()
+CONFINED: Mapping[str, Callable[[Chat], ClientError | None]] = {CHAT: confined_to_sound}
+"""Why a chat can be answered in its client's own format only, by the format, where clients do not go on by an id."""
+
 MOST_BEFORE = 4096
 """Answers in one thread; what would come before them is kept as one piece."""
 
@@ -180,8 +186,8 @@ def events_of(relay: Relay) -> list[Event]:
 
 def refuse_confined(client: str, upstream: str, chat: Chat) -> None:
     """Raises ClientError for a request that only a provider of its own format can answer."""
-    threads = THREADS.get(client)
-    error = threads.confined(chat) if threads is not None and upstream != client else None
+    confined = THREADS[client].confined if client in THREADS else CONFINED.get(client)
+    error = confined(chat) if confined is not None and upstream != client else None
     if error is not None:
         raise error
 

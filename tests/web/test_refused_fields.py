@@ -77,3 +77,16 @@ async def test_openais_own_clients_are_told_what_their_model_refuses(foldline: S
 def _client(url: str, key: str) -> httpx2.AsyncClient:
     headers = {"authorization": f"Bearer {key}", "anthropic-version": "2023-06-01"}
     return httpx2.AsyncClient(base_url=url, headers=headers, trust_env=False, verify=False, timeout=10)
+
+
+@pytest.mark.parametrize("model", ["claude-sonnet-4-5", "gemini-3-flash-preview"])
+async def test_an_answer_in_sound_is_not_promised_by_a_provider_that_has_none(
+    foldline: StartFoldline, key: str, model: str
+) -> None:
+    sound = {"modalities": ["text", "audio"], "audio": {"format": "wav", "voice": "alloy"}}
+    async with foldline() as proxy, _client(proxy.openai_url, key) as http:
+        answer = await http.post("/chat/completions", json={"model": model, **HELLO, **sound})
+        text = await http.post("/chat/completions", json={"model": model, **HELLO, "modalities": ["text"]})
+
+        assert (answer.status_code, answer.json()["error"]["param"]) == (400, "modalities")
+        assert text.status_code == 200
