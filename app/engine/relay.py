@@ -54,6 +54,7 @@ class Relay:
         self._client = turn.request.wire
         upstream = sent.candidate.upstream
         self._same = upstream.wire.name == self._client.name
+        self._nameless = _is_nameless(turn.chat, sent)
         self._type = sent.answer.headers.get("content-type", "application/json")
         self._streamed = self._type.startswith(EVENT_STREAM)
         self.reader: Reader = upstream.wire.reader(sent.chat, self._streamed, turn.engine.new_id)
@@ -161,7 +162,8 @@ class Relay:
 
     def _pauses(self) -> bool:
         finished = self.hop.finished
-        return not self._same and finished is not None and finished.reason == "paused" and self.hops.count < MOST_HOPS
+        ours = not self._same or self._nameless
+        return ours and finished is not None and finished.reason == "paused" and self.hops.count < MOST_HOPS
 
     async def _fetched(self) -> Chat | None:
         """The request that brings the model the rows that it asked for; None if it asked for none, or waits for the
@@ -252,13 +254,21 @@ class Relay:
     @property
     def passing(self) -> bool:
         """Whether the provider's own bytes go to the client."""
-        if self.fetching is not None:
+        if self.fetching is not None or self._nameless:
             return False
         return self._same and self._streamed == (self.turn.chat.stream and self.turn.chat.framing == "sse")
 
     def _counted(self) -> int:
         """Prompt tokens as the provider counted them, 0 if it did not."""
         return self.reply.usage.input if self.reply.usage else 0
+
+
+def _is_nameless(asked: Chat, sent: Sent) -> bool:
+    """Whether the provider gives its answer no id because we let it keep none, while its client wants to go on by one:
+    then the answer is written anew, under an id of ours."""
+    keeps = sent.candidate.upstream.keeps
+    forbidden = sent.chat.store is False and asked.store is not False
+    return forbidden and keeps is not None and not keeps.names_unkept
 
 
 def _is_object(data: bytes) -> bool:

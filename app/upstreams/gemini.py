@@ -44,6 +44,6 @@ def _speaking(generate: Upstream, base: str, spoken: Spoken) -> Upstream:
     say all that it says, unless somebody chose."""
     if spoken.api == "generate":
         return generate
-    keeps = Keeps("/interactions/", spoken.retention or FREE_TIER, across_models=True)
+    keeps = Keeps("/interactions/", spoken.retention or FREE_TIER, across_models=True, names_unkept=False)
     native = {} if spoken.only else {GEMINI.name: generate}
     return replace(generate, wire=GEMINI_INTERACTIONS, base_url=base, keeps=keeps, native=native)

@@ -46,6 +46,7 @@ class Keeps(msgspec.Struct, frozen=True):
         across_models: a chain may be gone on with by another of its models, which reads the thoughts in it.
         cached_price: of an input token that its prompt cache holds, as a share of another.
         cache_seconds: how long that cache may be trusted to hold a prompt.
+        names_unkept: whether an answer that it may not keep has an id all the same.
         inherits: a digest of what stands before a chat's messages and is kept with them, so that it is not sent again;
             empty if there is nothing of the kind.
     """
@@ -55,6 +56,7 @@ class Keeps(msgspec.Struct, frozen=True):
     across_models: bool = False
     cached_price: float = 0.1
     cache_seconds: float = 300
+    names_unkept: bool = True
     inherits: Callable[[Chat], bytes] = _nothing
 
 

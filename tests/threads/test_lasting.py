@@ -45,6 +45,18 @@ async def test_a_restart_and_a_second_replica_know_every_id(front: Front, format
             assert "KIWI-7" in (await later.ask("What is the berth?", third.id)).text
 
 
+@pytest.mark.parametrize("way", list(WAYS))
+async def test_ids_go_on_where_the_provider_may_keep_nothing(
+    front: Front, format_: Format, way: str, stream: bool
+) -> None:
+    model, settings = WAYS[way]
+    async with front(format_, model, **settings, chain="never") as client:
+        first = await client.ask("The code is PLUM-1.", stream=stream)
+        second = await client.ask("The berth is KIWI-7.", first.id, stream=stream)
+        assert "PLUM-1" in (await client.ask("What is the code?", second.id, stream=stream)).text
+        assert (await client.get(second.id)).id == second.id
+
+
 @pytest.mark.parametrize("way", ["chat", "responses", "interactions"])
 async def test_a_long_conversation_of_short_requests_is_folded(front: Front, format_: Format, way: str) -> None:
     """What counts is the whole conversation, of which each request brings only the end."""
