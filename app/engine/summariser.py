@@ -21,6 +21,7 @@ from app.context.plain import ask_plainly
 from app.context.written import ENOUGH, enough, unnumbered, usable, visible
 from app.engine.routing import Candidate
 from app.engine.sending import Sender
+from app.errors import UpstreamError
 from app.upstreams.transport import Answer
 from app.upstreams.upstream import Credential
 from app.wires.wire import Reader
@@ -106,7 +107,13 @@ class _Heard(msgspec.Struct, frozen=True):
 async def _heard(engine: Engine, candidate: Candidate, credential: Credential, chat: Chat, done: Done) -> _Heard:
     """Asks, and listens to the end, or until `done` says of the words so far that they are enough."""
     reply = Reply()
-    sent = await Sender(engine, "", [], credential, retries=1).send(chat, [candidate], {}, strict=False)
+    sender = Sender(engine, "", [], credential, retries=1)
+    try:
+        sent = await sender.send(chat, [candidate], {}, strict=False)
+    except UpstreamError as error:
+        if not chat.stream or "stream" not in error.message.lower():
+            raise
+        sent = await sender.send(replace(chat, stream=False), [candidate], {}, strict=False)  # it cannot, it says
     try:
         streamed = sent.answer.headers.get("content-type", "").startswith("text/event-stream")
         reader = candidate.upstream.wire.reader(sent.chat, streamed, engine.new_id)

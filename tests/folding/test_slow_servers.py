@@ -8,7 +8,7 @@ import pytest
 
 from app.engine import summaries
 from tests.folding.conftest import Front, StartFront, until
-from tests.folding.provider import Call, Provider, Said
+from tests.folding.provider import Call, Provider, Said, refused
 from tests.folding.talk import Talk
 from tests.folding.words import facts, lost, prose
 
@@ -50,6 +50,14 @@ async def test_a_model_that_goes_on_with_the_conversation_is_asked_again_in_few_
         check = (await proxy.record(answer.turn))["fold"]["check"]
     assert check["served"] == provider.last.model
     assert ["<said" in call.text for call in provider.summaries] == [True, *[False] * (check["asked"] - 1)]
+
+
+async def test_a_server_that_cannot_stream_is_asked_for_the_whole(front: StartFront, provider: Provider) -> None:
+    provider.summarise = lambda call: refused("Streaming is not supported.") if call.stream else Said(LINE)
+    async with front(fold_at_tokens=AT) as proxy:
+        answer = await _long_talk(proxy).say("question?")
+        assert answer.plan.startswith("summary=1-")
+        assert LINE in provider.last.text
 
 
 async def test_a_turn_waits_for_a_slow_summary_only_so_long_and_a_later_one_goes_out_with_it(
