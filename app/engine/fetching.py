@@ -12,12 +12,13 @@ from app.chat.model import Chat, Message, ToolCall, ToolChoice, ToolResult
 from app.chat.reply import Reply
 from app.context.tool_results import Parked
 from app.engine.beside import beside
+from app.errors import StateError
 from app.tools.fetch_rows import Bounds
 from app.tools.gate import FETCHES, handles_of, results
 from app.wires.wire import Reader, Wire
 
 Find = Callable[[str], Awaitable[Parked | None]]
-"""Gives what is parked under a handle; None if nothing is."""
+"""Gives what is parked under a handle; None if nothing is. Raises StateError if the store is away."""
 
 
 class Fetching:
@@ -93,9 +94,15 @@ class Fetching:
     async def results(self, hop: Reply) -> tuple[ToolResult, ...]:
         """The results of our calls in a hop."""
         calls = self.ours(hop)
-        parked = {handle: await self._find(handle) for handle in handles_of(calls)}
+        parked: dict[str, Parked | None] = {}
+        away: list[str] = []
+        for handle in handles_of(calls):
+            try:
+                parked[handle] = await self._find(handle)
+            except StateError:
+                away.append(handle)
         size = sum(len(each.text) for each in parked.values() if each is not None)
-        given = await beside(size, results, calls, parked.get, self._bounds, answered=self.answered)
+        given = await beside(size, results, calls, parked.get, self._bounds, answered=self.answered, away=away)
         self.answered += len(given)
         return given
 

@@ -23,7 +23,6 @@ from app.context.tool_results.handles import Handles
 from app.context.tool_results.step import Compaction, parked_of
 from app.engine.beside import beside
 from app.engine.fetching import Fetching
-from app.errors import StateError
 from app.state.keys import Session
 from app.state.store import Store
 from app.tools.fetch_rows import Bounds
@@ -126,10 +125,7 @@ class Parking:
         async def find(handle: str) -> Parked | None:
             if handle in here:
                 return here[handle]
-            try:
-                found = await self._store.parking.find(session, handle)
-            except StateError:
-                return None
+            found = await self._store.parking.find(session, handle)
             return await beside(len(found), _unpack, found) if found is not None else None
 
         bounds = Bounds(policy.fetch_rows_limit, policy.tool_result_tokens, family_of(chat.model))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import msgspec
 
@@ -16,6 +16,12 @@ FETCHES = 8
 ENOUGH = (
     "No more rows are given in this turn: {most} calls were answered. Go on with what you have, say what you could not "
     "look at, or ask the user to narrow the question down."
+)
+
+
+AWAY = (
+    "What is kept under this handle cannot be read just now. Ask once more; if that fails too, go on without it and "
+    "say so, or call the tool that gave it again."
 )
 
 
@@ -49,11 +55,13 @@ def results(
     *,
     answered: int = 0,
     most: int = FETCHES,
+    away: Collection[str] = (),
 ) -> tuple[ToolResult, ...]:
     """One result for each of our calls, in order.
 
     Args:
         find: what is parked under a handle of this session; None if nothing is.
+        away: handles that could not be looked up: the store, which has the one copy, does not answer.
         answered: how many of our calls this turn has had answered already. From `most` on the model is told to stop.
     """
     given: list[ToolResult] = []
@@ -62,6 +70,7 @@ def results(
             said = refusal(ENOUGH.format(most=most))
         else:
             asked = asked_of(call.arguments)
-            said = answer(None if isinstance(asked, str) else find(asked.handle), call.arguments, bounds)
+            handle = "" if isinstance(asked, str) else asked.handle
+            said = refusal(AWAY) if handle in away else answer(find(handle), call.arguments, bounds)
         given.append(ToolResult(call.id, (Text(said.text),), call.name, said.is_error))
     return tuple(given)

@@ -9,8 +9,14 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from app.chat.events import ToolCalled
+from app.chat.model import Chat, Message, Text, ToolCall
+from app.chat.reply import Reply
+from app.context.plan import Plan
+from app.context.policy import Policy
 from app.context.tool_results import Parked
-from app.engine.parking import SURE, Parking
+from app.context.tool_results.step import Compaction
+from app.engine.parking import SURE, Parking, with_offer
 from app.state.keys import Session
 from app.state.parking import MOST
 from app.state.store import Store
@@ -20,6 +26,7 @@ from tests.fetching.shop import fetch, reviews, rows
 from tests.servers import redis_server
 
 MIB = 2**20
+CHAT = Chat("gpt-5", (Message("user", (Text("And row 40?"),)),))
 HERE, OTHER = Session("a" * 16, "b" * 24), Session("a" * 16, "c" * 24)
 
 
@@ -100,6 +107,24 @@ async def test_a_store_that_is_away_costs_no_turn_its_answer() -> None:
         parking.keep(HERE, {"res_0": Parked("text", "words")})
         await parking.settled()
         server.start()
+        await store.close()
+
+
+async def test_a_handle_that_cannot_be_looked_up_is_not_called_unknown() -> None:
+    with redis_server() as server:
+        store = await Store.open(server.url, ttl_seconds=3600, timeout_seconds=0.2)
+        plan = with_offer(Plan(CHAT, (Compaction("tool_results", "1", ""),), (), ()), "fetch_rows")
+        fetching = Parking(store, lambda: 1.0).fetching(HERE, CHAT, plan, Policy())
+        assert fetching is not None
+        hop = Reply()
+        hop.add(ToolCalled(0, ToolCall("c1", "fetch_rows", '{"handle":"res_1"}')))
+        (unknown,) = await fetching.results(hop)
+        server.kill()
+        (away,) = await fetching.results(hop)
+        server.start()
+        assert "no result under this handle" in unknown.text
+        assert away.is_error
+        assert "just now" in away.text
         await store.close()
 
 

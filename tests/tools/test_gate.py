@@ -36,6 +36,13 @@ def test_the_handles_to_look_up_are_known_beforehand() -> None:
     )
 
 
+def test_a_result_that_cannot_be_read_just_now_is_not_called_unknown() -> None:
+    (given,) = results((OURS,), lambda handle: None, away=("res_1",))
+    assert given.is_error
+    assert "just now" in given.text
+    assert "no result under this handle" not in given.text
+
+
 def test_after_so_many_calls_in_one_turn_the_model_is_told_to_go_on_without() -> None:
     given = results((OURS, OURS, OURS), PARKED.get, answered=1, most=3)
     assert [each.is_error for each in given] == [False, False, True]
