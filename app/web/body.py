@@ -77,7 +77,9 @@ async def read_body(receive: Receive, headers: Mapping[bytes, bytes], limit: int
     if len(body) > limit:
         raise _too_large(limit)
     packing = headers.get(b"content-encoding", b"identity").lower()
-    return body if packing in (b"identity", b"") else _unpack(body, packing, limit)
+    if packing in (b"identity", b""):
+        return body
+    return await asyncio.to_thread(_unpack, body, packing, limit)  # a few kilobytes may become many megabytes
 
 
 async def _rest(message: Mapping[str, object], receive: Receive, limit: int) -> bytes:

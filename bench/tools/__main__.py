@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import msgspec
 from app.chat.model import Chat, Message, Text, ToolCall, ToolResult
 from app.context.plan import Draft
-from app.context.tool_results import Parked, ToolSettings
+from app.context.policy import Policy
+from app.context.tool_results import Parked
 from app.context.tool_results.step import Compaction, Handles, parked_of, tool_results
 from app.tools.fetch_rows import fetch
 
@@ -40,13 +41,6 @@ HEADS = (
 
 class _Known(msgspec.Struct, frozen=True):
     handles: Handles | None
-
-
-class _Policy(msgspec.Struct, frozen=True):
-    tool_result_tokens: int = 6000
-    tool_text_tokens: int = 20000
-    heavy_tool_tokens: int = 4000
-    tools: dict[str, ToolSettings] = {}
 
 
 @dataclass(frozen=True)
@@ -115,7 +109,7 @@ def _chat(case: Case, question: str, *more: Message) -> Chat:
 
 
 def _small(chat: Chat) -> tuple[str, Compaction | None]:
-    draft = tool_results(Draft(chat), _Known(Handles(_handle_of, made={})), _Policy())
+    draft = tool_results(Draft(chat), _Known(Handles(_handle_of, made={})), Policy())
     decision = draft.decisions[0] if draft.decisions else None
     return draft.chat.messages[2].results[0].text, decision if isinstance(decision, Compaction) else None
 

@@ -25,9 +25,10 @@ UNREADABLE = (msgspec.DecodeError, RecursionError)
 """What reading JSON raises. (msgspec reads strictly: what it takes, every other reader takes.)"""
 
 _UP_TO_NAN = re.compile(
-    r'((?:[^"NI-]++|"(?:[^"\\]++|\\.)*+(?:"|\Z)|-(?!Infinity\b))*+)(\bNaN\b|-?\bInfinity\b|.|\Z)', re.DOTALL
+    r'((?:[^"NI-]++|"(?:[^"\\]++|\\.)*+(?:"|\Z)|-(?!Infinity\b)){0,2000}+)(\bNaN\b|-?\bInfinity\b|[NI-]|)', re.DOTALL
 )
-"""What stands outside of strings as NaN or Infinity, with all that is before it."""
+"""What stands outside of strings as NaN or Infinity, with what is before it; bounded, so that other threads get a turn
+between two of them."""
 
 
 class JsonRows:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterator
 
 
 def _either(names: str) -> str:
@@ -30,12 +31,16 @@ _BLOCKS = "p div table tr ul ol section article blockquote pre"
 _CLOSED_BLOCKS = _BLOCKS + " li header footer nav main title dd dt"
 _LINE_END = re.compile(rf"<(?:{_either('br hr ' + _BLOCKS)}\b[^<>]*+|/(?:{_either(_CLOSED_BLOCKS)}|[hH][1-6])\s*+)>")
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*+>")
+_WORDS_END = re.compile(r"[^>\s](?=<)")
 _BLANKS = "\t\r\f\v\xa0"
 _DATA_URL = re.compile(r"data:[\w/+.-]+;base64,[A-Za-z0-9+/=]+")
 _PAGE = re.compile(
     r"\s*(?:<\?xml[^<>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
 _CLOSED = re.compile(r"</(?:div|p|span|a|li|td|ul|table|section|h[1-6])\s*>", re.IGNORECASE)
+
+PIECE = 200_000
+"""Characters of a page that are read at a time."""
 
 MARKED = 40
 """Characters a closing tag: a text with more tags than that is a piece of a page."""
@@ -54,12 +59,25 @@ def words_of(text: str) -> str:
     text = _seen(text)
     text = text.replace("\n", " ")
     text = _LINK.sub(lambda found: f"{found[2]} ({_target(found[1])})", text)
+    shown = "".join(map(_without_tags, _pieces(text)))
+    return "\n".join([line.strip() for line in shown.split("\n") if line not in ("", " ")]).strip()
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The page in pieces that end where a tag follows words, so that other threads get a turn between two of them."""
+    start = 0
+    while len(text) - start > 2 * PIECE and (end := _WORDS_END.search(text, start + PIECE)) is not None:
+        yield text[start : end.end()]
+        start = end.end()
+    yield text[start:]
+
+
+def _without_tags(text: str) -> str:
     text = _HEADING.sub(lambda found: "\n" + "#" * int(found[1]) + " ", text)
     text = _ITEM.sub("\n- ", text)
     text = _CELL.sub(" | ", text)
     text = _TAG.sub("", _LINE_END.sub("\n", text))
-    text = _one_blank(html.unescape(text))
-    return "\n".join([line.strip() for line in text.split("\n") if line not in ("", " ")]).strip()
+    return _one_blank(html.unescape(text))
 
 
 def _one_blank(text: str) -> str:
