@@ -90,8 +90,8 @@ class Sight:
 
     def promising(self, base: Fold | None, line: int) -> bool:
         """Whether a summary up to `line`, going on from `base`, is worth its price: not where one of about as many
-        tokens was refused. What it could not hold, a longer one cannot either; one of half as much may, and where
-        twice as much was said, something else may be what matters."""
+        tokens was refused. What it could not hold, a longer one cannot either; one of half as much may, as long as it
+        is shorter than what it stands for, and where twice as much was said, something else may be what matters."""
         if not self.refused:
             return True
         if line in self.refused:
@@ -101,7 +101,8 @@ class Sight:
         sizes = (
             max(told, self.tail(start) - self.tail(other)) for other, told in self.refused.items() if other > start
         )
-        return all(whole * 2 <= size or whole >= size * 2 for size in sizes)
+        shortens = whole > self.budget.summary + self.budget.facts
+        return shortens and all(whole * 2 <= size or whole >= size * 2 for size in sizes)
 
     def line(self, fold: Fold | None) -> int:
         """How many messages the fold stands for."""

@@ -225,7 +225,8 @@ def test_after_a_refusal_at_most_half_as_much_is_tried_and_then_half_of_that() -
         assert received(LONG[: need[0]]) * 2 <= received(LONG[: lines[-1]])
         lines.append(need[0])
         stored.append(_refused(need[0]))
-    assert 2 <= len(lines) <= 4, "and a few refusals end it: the chat is trimmed then, and nobody asks on every turn"
+    assert 2 <= len(lines) <= 3, "and a few refusals end it: the chat is trimmed then, and nobody asks on every turn"
+    assert all(received(LONG[:line]) > 2 * SMALL.summary_tokens for line in lines), "a fold makes the prompt shorter"
     assert "trim" in {each.step for each in planned(LONG, known_of(LONG, *stored)).decisions}
 
 
