@@ -69,4 +69,5 @@ class AnthropicClient(Client):
             whole.usage.output_tokens,
             "".join(one["thinking"] for one in blocks if one["type"] == "thinking"),
             [{"role": "assistant", "content": kept}],
+            {"content": blocks},
         )

@@ -202,7 +202,7 @@ def _generated(candidate: Json) -> tuple[str, list[Cited]]:
     for support in said.get("groundingSupports", ()):
         segment = support["segment"]
         whole = parts[segment["partIndex"]]["text"] if "partIndex" in segment else text
-        words = whole.encode()[segment["startIndex"] : segment["endIndex"]].decode()
+        words = whole.encode()[segment.get("startIndex", 0) : segment["endIndex"]].decode()
         assert words == segment["text"]
         webs = [said["groundingChunks"][number]["web"] for number in support["groundingChunkIndices"]]
         cited += [(web["uri"], web["title"], words) for web in webs]

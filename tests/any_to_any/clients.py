@@ -26,6 +26,7 @@ class Setup:
         tools: JSON schemas of the tools' arguments, by name. schema: the answer's format; None leaves it open.
         thinks: reasoning is asked for, and asked to be shown. most: tokens of an answer.
         bare: what comes back of the reasoning (text, signatures, items, steps) is dropped, as simple clients do.
+        search: the fields of the body that ask for a web search.
         options: the body's `foldline` object.
     """
 
@@ -37,12 +38,13 @@ class Setup:
     most: int = 0
     streams: bool = False
     bare: bool = False
+    search: Json = field(default_factory=dict[str, Any])
     options: Json = field(default_factory=dict[str, Any])
 
     @property
     def extra(self) -> Json:
         """Further fields of the body."""
-        return {"foldline": self.options} if self.options else {}
+        return self.search | ({"foldline": self.options} if self.options else {})
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ class Said:
     Attributes:
         finish: in the format's own word. input, output: tokens as the format counts them.
         kept: how the client keeps it: messages, items, steps.
+        whole: the answer as its format writes it in one piece, as far as it is text and what that rests on.
     """
 
     text: str
@@ -70,6 +73,7 @@ class Said:
     output: int
     thinking: str
     kept: list[Any]
+    whole: Json = field(default_factory=dict[str, Any])
 
 
 class Client(ABC):

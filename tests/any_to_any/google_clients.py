@@ -94,7 +94,15 @@ class GenerateClient(Client):
             (used.candidates_token_count or 0) + (used.thoughts_token_count or 0),
             "".join(part.text for part in parts if part.text and part.thought),
             [types.Content(role="model", parts=kept)],
+            {"candidates": [_candidate(parts, last.candidates[0])]},
         )
+
+
+def _candidate(parts: Sequence[Any], last: Any) -> Json:
+    content = {"parts": [part.model_dump(exclude_none=True, by_alias=True) for part in parts]}
+    sources = last.grounding_metadata
+    said = {"groundingMetadata": sources.model_dump(exclude_none=True, by_alias=True)} if sources else {}
+    return {"content": content, **said}
 
 
 class InteractionsClient(Client):
@@ -180,6 +188,7 @@ class InteractionsClient(Client):
                 one.get("text", "") for step in steps if step["type"] == "thought" for one in step.get("summary") or ()
             ),
             kept,
+            {"steps": list(steps)},
         )
 
 
@@ -200,6 +209,9 @@ def _add(step: Json, delta: Json, pieces: dict[int, str], index: int) -> None:
                 content[-1]["text"] += delta["text"]
             else:
                 content.append(delta)
+        case "text_annotation_delta":
+            content = step["content"][-1]
+            content["annotations"] = [*(content.get("annotations") or ()), *delta["annotations"]]
         case "thought_summary":
             step.setdefault("summary", []).append(delta["content"])
         case "thought_signature":

@@ -85,6 +85,7 @@ class ChatClient(Client):
             whole.usage.completion_tokens,
             getattr(message, "reasoning_content", None) or "",
             [kept],
+            {"choices": [{"message": message.model_dump(exclude_none=True)}]},
         )
 
 
@@ -149,6 +150,7 @@ class ResponsesClient(Client):
             whole.usage.output_tokens,
             "".join(thoughts),
             [kept for one in items if (kept := _bare(one))] if self.setup.bare else items,
+            {"output": items},
         )
 
 

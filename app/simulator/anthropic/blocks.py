@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 
 from app.simulator.anthropic.kinds import fields_at, flag_at, list_at, object_at, one_of, tag_of, text_at
 from app.simulator.anthropic.problems import refused
+from app.simulator.anthropic.searching import check_search
 from app.simulator.anthropic.terms import Terms
 from app.simulator.shapes import Json, as_list, as_object, as_text, is_list, is_object
 
@@ -115,6 +116,7 @@ def _check(where: str, block: Json, kind: str) -> None:
     }.get(kind)
     if check is not None:
         check(inside, block)
+    check_search(inside, block)
 
 
 def _check_text(inside: str, block: Json) -> None:

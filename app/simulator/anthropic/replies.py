@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from app.simulator.anthropic.cache import Spent
 from app.simulator.anthropic.loops import call_id
 from app.simulator.anthropic.problems import head_of
+from app.simulator.anthropic.searching import search_blocks
 from app.simulator.anthropic.thoughts import Thought, signature
 from app.simulator.directives import Directives
 from app.simulator.estimate import tokens
@@ -144,7 +145,10 @@ def _content(saying: Saying) -> Iterator[Json]:
         text = saying.answer.reasoning if saying.shown else ""
         yield {"type": "thinking", "thinking": text, "signature": signature(saying.thought)}
     yield from saying.before
-    if saying.answer.text:
+    search = saying.answer.search
+    if search is not None and saying.answer.text:
+        yield from search_blocks(search, saying.answer.text, saying.seed)
+    elif saying.answer.text:
         yield {"type": "text", "text": saying.answer.text, "citations": None}
     for index, call in enumerate(saying.answer.calls):
         name = call_id(saying.seed, index, thought=saying.thought is not None)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from app.simulator.anthropic.fields import mode_of
 from app.simulator.anthropic.line import blocks_in
 from app.simulator.anthropic.models import Model
+from app.simulator.anthropic.searching import is_search
 from app.simulator.anthropic.tools import on_server
 from app.simulator.anthropic.turns import in_loop
 from app.simulator.mind.talk import Call, Talk, Tool, Utterance
@@ -37,6 +38,7 @@ def talk_of(body: Json, model: Model, received: object, most: int | None) -> Tal
         stop=tuple(as_text(stop) for stop in as_list(body.get("stop_sequences"))),
         max_tokens=most,
         thinks=in_loop(messages) if mode == "between_tools" else mode != "disabled",
+        searches=kind != "none" and any(is_search(tool) for tool in objects(body.get("tools"))),
         received=received,
     )
 

@@ -97,7 +97,7 @@ def forced(body: Json) -> bool:
 
 
 def on_server(tool: Json) -> bool:
-    """Whether Anthropic itself would run this tool; the simulator runs none."""
+    """Whether Anthropic itself would run this tool; the simulator runs its search alone."""
     return bool(_ON_SERVER.match(as_text(tool.get("type"))))
 
 

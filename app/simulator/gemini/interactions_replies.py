@@ -14,9 +14,11 @@ from typing import Any
 
 from app.simulator.billing import Bill
 from app.simulator.directives import Directives
+from app.simulator.gemini import signatures
 from app.simulator.gemini.interactions_order import signed
 from app.simulator.gemini.interactions_problems import END
 from app.simulator.mind.answers import parts_of
+from app.simulator.mind.searching import Search
 from app.simulator.mind.talk import Answer
 from app.simulator.reply import Reply, encoded, json_reply, stream_reply
 from app.simulator.shapes import Json, as_object, as_text, digest, dump, objects
@@ -129,6 +131,8 @@ def _merge(step: Json, delta: Json, arguments: dict[int, str], index: int) -> No
             if not content or content[-1].get("type") != "text":
                 content.append({"type": "text", "text": ""})
             content[-1]["text"] += as_text(delta.get("text"))
+        case "text_annotation_delta":
+            step["content"][-1]["annotations"] = objects(delta.get("annotations"))
         case "thought_summary":
             step.setdefault("summary", []).append(as_object(delta.get("content")))
         case "thought_signature":
@@ -154,9 +158,36 @@ def _steps(saying: Saying) -> list[Json]:
     if answer.reasoning:
         shown = {"summary": [{"type": "text", "text": answer.reasoning}]} if saying.shows_thoughts else {}
         steps.append(signed(shown, calls, identity))
+    if answer.search is not None:
+        steps += _searched(answer.search, identity)
     if answer.text:
-        steps.append({"type": "model_output", "content": [{"type": "text", "text": answer.text, "annotations": []}]})
+        content = {"type": "text", "text": answer.text, "annotations": _annotations(answer)}
+        steps.append({"type": "model_output", "content": [content]})
     return steps + calls
+
+
+def _searched(search: Search, identity: str) -> list[Json]:
+    name, seal = digest(identity, "search", length=12), signatures.for_text(identity)
+    found = [{"search_suggestions": f"<div>{search.query}</div>"}]
+    return [
+        {"type": "google_search_call", "id": name, "arguments": {"queries": [search.query]}, "signature": seal},
+        {"type": "google_search_result", "call_id": name, "result": found, "signature": seal},
+    ]
+
+
+def _annotations(answer: Answer) -> list[Json]:
+    """What the text rests on; places count its bytes."""
+    text = answer.text
+    return [
+        {
+            "type": "url_citation",
+            "url": cited.page.url,
+            "title": cited.page.title,
+            "start_index": len(text[: cited.start].encode()),
+            "end_index": len(text[: cited.end].encode()),
+        }
+        for cited in (answer.search.within(text) if answer.search else ())
+    ]
 
 
 def _usage(bill: Bill) -> Json:
@@ -214,8 +245,12 @@ def _opened_text(step: Json, orders: Directives) -> tuple[Json, list[Json]]:
     if len(content) != 1 or content[0].get("type") != "text":
         return step, []
     parts = parts_of(as_text(content[0].get("text")), orders) or [""]
-    start: Json = step | {"content": [content[0] | {"text": parts[0]}]}
-    return start, [{"type": "text", "text": part} for part in parts[1:]]
+    cited = content[0].get("annotations")
+    begun: Json = content[0] | {"text": parts[0]} | ({"annotations": []} if cited else {})
+    deltas: list[Json] = [{"type": "text", "text": part} for part in parts[1:]]
+    if cited:
+        deltas.append({"type": "text_annotation_delta", "annotations": cited})
+    return step | {"content": [begun]}, deltas
 
 
 def _opened_thought(step: Json) -> tuple[Json, list[Json]]:

@@ -29,6 +29,7 @@ def talk_of(body: Json, steps: Iterable[Json], model: Model) -> Talk:
         stop=tuple(as_text(one) for one in as_list(config.get("stop_sequences"))),
         max_tokens=None if most is None else int(most),
         thinks=model.thinks and config.get("thinking_level") != "minimal",
+        searches=any(tool.get("type") == "google_search" for tool in objects(body.get("tools"))),
         received=body,
     )
 

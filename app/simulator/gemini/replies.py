@@ -6,6 +6,7 @@ first call of a step is signed, or else the last text part; [[late_signature]] s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.simulator.directives import Directives
@@ -46,7 +47,8 @@ def whole(saying: Saying) -> Reply:
         return json_reply(_blocked(saying))
     reason = _reason(saying)
     parts = [] if _is_silent(saying) else [part for group in _parts(saying) for part in group]
-    candidate = _candidate(_joined(parts)) | _ending(reason)
+    joined = _joined(parts)
+    candidate = _candidate(joined) | _ending(reason) | _grounding(saying, joined)
     return json_reply(_frame(saying, candidate, tokens_done=1.0))
 
 
@@ -97,7 +99,8 @@ def _chunks(saying: Saying) -> list[Json]:
         return [_frame(saying, _candidate([]) | _ending(reason), tokens_done=1.0)]
     chunks: list[Json] = []
     for index, group in enumerate(groups, 1):
-        candidate = _candidate(group) | (_ending(reason) if index == len(groups) else {})
+        ending = _ending(reason) | _grounding(saying) if index == len(groups) else {}
+        candidate = _candidate(group) | ending
         chunks.append(_frame(saying, candidate, tokens_done=index / len(groups)))
     return chunks
 
@@ -158,6 +161,32 @@ def _ending(reason: str) -> Json:
             {"category": "HARM_CATEGORY_DANGEROUS_CONTENT", "probability": "HIGH", "blocked": True}
         ]
     return ended
+
+
+def _grounding(saying: Saying, parts: Sequence[Json] = ()) -> Json:
+    """What the text rests on. Places count bytes: of the part that it is in `parts`, or of the whole text of a stream.
+
+    A number that is 0 is left out, as protocol buffers do.
+    """
+    answer = saying.answer
+    if answer.search is None or _is_silent(saying):
+        return {}
+    part = next((at for at, one in enumerate(parts) if not one.get("thought")), 0)
+    supports: list[Json] = []
+    for number, cited in enumerate(answer.search.within(answer.text)):
+        start, end = (len(answer.text[:at].encode()) for at in (cited.start, cited.end))
+        place = {"partIndex": part, "startIndex": start, "endIndex": end}
+        segment: Json = {name: value for name, value in place.items() if value}
+        segment["text"] = answer.text[cited.start : cited.end]
+        supports.append({"segment": segment, "groundingChunkIndices": [number]})
+    html = f"<div>{answer.search.query}</div>"
+    said: Json = {
+        "webSearchQueries": [answer.search.query],
+        "searchEntryPoint": {"renderedContent": html},
+        "groundingChunks": [{"web": {"uri": page.url, "title": page.title}} for page in answer.search.pages],
+        "groundingSupports": supports,
+    }
+    return {"groundingMetadata": said}
 
 
 def _candidate(parts: list[Json]) -> Json:

@@ -25,6 +25,7 @@ def talk_of(request: Json, model: Model, received: object) -> Talk:
         stop=tuple(as_text(one) for one in as_list(config.get("stopSequences"))),
         max_tokens=None if most is None else int(most),
         thinks=_thinks(as_object(config.get("thinkingConfig")), model),
+        searches=any("googleSearch" in tool for tool in objects(request.get("tools"))),
         received=received,
     )
 

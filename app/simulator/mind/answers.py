@@ -10,6 +10,7 @@ from app.simulator.directives import Directives
 from app.simulator.estimate import shortened, tokens
 from app.simulator.mind import calling, facts
 from app.simulator.mind.instances import instance
+from app.simulator.mind.searching import searched
 from app.simulator.mind.talk import Answer, Talk
 from app.simulator.shapes import dump
 
@@ -40,8 +41,10 @@ def think(talk: Talk, orders: Directives) -> Answer:
     """The answer to a conversation, cut where a stop sequence or the cap on tokens ends it."""
     asked = directives.without(talk.asked)
     calls = () if "echo" in orders or "words" in orders else calling.wanted_calls(talk, asked)
-    text = "" if calls else _text(talk, orders, asked)
-    return _capped(Answer(_stopped(text, talk.stop), calls, _reasoning(talk, orders, asked)), talk.max_tokens)
+    search = searched(asked) if talk.searches and not (calls or talk.turn or talk.schema) else None
+    text = "" if calls else search.text if search else _text(talk, orders, asked)
+    said = Answer(_stopped(text, talk.stop), calls, _reasoning(talk, orders, asked), search=search)
+    return _capped(said, talk.max_tokens)
 
 
 def parts_of(text: str, orders: Directives) -> list[str]:

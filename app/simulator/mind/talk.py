@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from app.simulator.mind.searching import Search
 from app.simulator.shapes import Json
 
 Role: TypeAlias = Literal["system", "user", "model", "tool"]
@@ -54,6 +55,7 @@ class Talk:
         schema: the answer must be an instance of it; an empty one asks for any JSON object; None for plain text.
         max_tokens: cap on reasoning and answer together, in estimated tokens.
         thinks: the model reasons before it answers.
+        searches: it may search the web, which its provider does for it.
         received: the request's body, for [[echo]].
     """
 
@@ -66,6 +68,7 @@ class Talk:
     stop: tuple[str, ...] = ()
     max_tokens: int | None = None
     thinks: bool = False
+    searches: bool = False
     received: object = None
 
     @property
@@ -90,9 +93,10 @@ def _words(one: Utterance) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the model says. `cut` tells that the cap on tokens ended it."""
+    """What the model says. `cut` tells that the cap on tokens ended it, `search` what the text rests on."""
 
     text: str = ""
     calls: tuple[Call, ...] = ()
     reasoning: str = ""
     cut: bool = False
+    search: Search | None = None

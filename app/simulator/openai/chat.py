@@ -94,6 +94,7 @@ def _talk(body: Json, model: Model) -> Talk:
         stop=(stop,) if isinstance(stop, str) else tuple(as_text(one) for one in as_list(stop)),
         max_tokens=None if limit is None else int(limit),
         thinks=(model.reasons or model.thinking_mode or effort is not None) and effort != "none" and not thinking_off,
+        searches="web_search_options" in body,
         received=body,
     )
 

@@ -56,7 +56,7 @@ def whole(saying: Saying) -> Reply:
     """The completion as one body."""
     answer = saying.answer
     message: Json = {"role": "assistant", "content": answer.text or (None if answer.calls else "")}
-    message |= {"refusal": None, "annotations": []}
+    message |= {"refusal": None, "annotations": _annotations(answer)}
     if answer.reasoning and saying.shows_reasoning:
         message["reasoning_content"] = answer.reasoning
     if answer.calls:
@@ -92,7 +92,7 @@ def chunks_of(body: Json, *, with_usage: bool) -> Iterator[Json]:
     for choice in objects(body.get("choices")):
         message = dict(as_object(choice.get("message")))
         calls = [{"index": at, **call} for at, call in enumerate(objects(message.pop("tool_calls", None)))]
-        delta = {key: value for key, value in message.items() if key not in ("refusal", "annotations")}
+        delta = {key: value for key, value in message.items() if key != "refusal" and value != []}
         deltas: list[tuple[Json, Any]] = [(delta, None), *(({"tool_calls": [call]}, None) for call in calls)]
         for one, reason in [*deltas, ({}, choice.get("finish_reason"))]:
             yield frame | {"choices": [{"index": choice.get("index", 0), "delta": one, "finish_reason": reason}]}
@@ -114,6 +114,8 @@ def merged(events: list[Json]) -> Json:
             for key in ("content", "reasoning_content"):
                 if isinstance(delta.get(key), str):
                     message[key] = as_text(message.get(key)) + delta[key]
+            if cited := objects(delta.get("annotations")):
+                message["annotations"] = cited
             for piece in objects(delta.get("tool_calls")):
                 _merge_call(calls.setdefault(int(piece.get("index", 0)), {}), piece)
     if calls:
@@ -130,6 +132,16 @@ def _merge_call(call: Json, piece: Json) -> None:
         "name": as_text(known.get("name")) + as_text(function.get("name")),
         "arguments": as_text(known.get("arguments")) + as_text(function.get("arguments")),
     }
+
+
+def _annotations(answer: Answer) -> list[Json]:
+    """What the text rests on; places count its code points."""
+    cited = answer.search.within(answer.text) if answer.search else ()
+    places = ({"start_index": one.start, "end_index": one.end} for one in cited)
+    return [
+        {"type": "url_citation", "url_citation": {"url": one.page.url, "title": one.page.title, **place}}
+        for one, place in zip(cited, places, strict=True)
+    ]
 
 
 def _frame(saying: Saying, kind: str) -> Json:
@@ -155,6 +167,8 @@ def _deltas(saying: Saying) -> Iterator[tuple[Json, str | None]]:
             yield {"reasoning_content": part}, None
     for part in parts_of(answer.text, saying.orders):
         yield {"content": part}, None
+    if cited := _annotations(answer):
+        yield {"annotations": cited}, None
     for index, call in enumerate(answer.calls):
         given = _call(call, saying, index)
         arguments = given["function"]["arguments"]

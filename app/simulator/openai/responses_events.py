@@ -59,6 +59,8 @@ def _events(response: Json, orders: Directives) -> Iterator[Json]:
                 yield from _call(item, index, "arguments", "response.function_call_arguments")
             case "custom_tool_call":
                 yield from _call(item, index, "input", "response.custom_tool_call_input")
+            case "web_search_call":
+                yield from _search(item, index)
             case _:
                 yield {"type": "response.output_item.added", "output_index": index, "item": item}
                 yield {"type": "response.output_item.done", "output_index": index, "item": item}
@@ -75,11 +77,31 @@ def _message(item: Json, index: int, orders: Directives) -> Iterator[Json]:
         name = f"response.{'refusal' if key == 'refusal' else 'output_text'}"
         more: Json = {} if key == "refusal" else {"logprobs": []}
         text = as_text(part.get(key))
-        yield {"type": "response.content_part.added", **where, "part": part | {key: ""}}
+        empty: Json = part | {key: ""} | ({"annotations": []} if "annotations" in part else {})
+        yield {"type": "response.content_part.added", **where, "part": empty}
+        told = 0
         for piece in parts_of(text, orders):
             yield {"type": f"{name}.delta", **where, "delta": piece, **more}
+            told += len(piece)
+            yield from _cited(part, where, told - len(piece), told)
         yield {"type": f"{name}.done", **where, key: text, **more}
         yield {"type": "response.content_part.done", **where, "part": part}
+    yield {"type": "response.output_item.done", "output_index": index, "item": item}
+
+
+def _cited(part: Json, where: Json, before: int, now: int) -> Iterator[Json]:
+    """The annotations whose words have just been said."""
+    for at, annotation in enumerate(objects(part.get("annotations"))):
+        if before < int(annotation.get("end_index") or 0) <= now:
+            told = {"annotation_index": at, "annotation": annotation}
+            yield {"type": "response.output_text.annotation.added", **where, **told}
+
+
+def _search(item: Json, index: int) -> Iterator[Json]:
+    opened = item | {"status": "in_progress"}
+    yield {"type": "response.output_item.added", "output_index": index, "item": opened}
+    for step in ("in_progress", "searching", "completed"):
+        yield {"type": f"response.web_search_call.{step}", "output_index": index, "item_id": item.get("id")}
     yield {"type": "response.output_item.done", "output_index": index, "item": item}
 
 

@@ -123,6 +123,10 @@ def _output(saying: Saying) -> list[Json]:
                 "encrypted_content": encrypted(saying.owner, as_text(saying.body.get("model")), name),
             }
         )
+    if answer.search is not None:
+        action: Json = {"type": "search", "query": answer.search.query, "queries": [answer.search.query]}
+        name = f"ws_{digest(identity, 'search')}"
+        items.append({"id": name, "type": "web_search_call", "status": "completed", "action": action})
     if answer.text or (not answer.calls and not answer.cut):
         items.append(_message(saying))
     tools = {as_text(tool.get("name")): (as_text(tool.get("type")), space) for tool, space in own_tools(saying.body)}
@@ -131,7 +135,7 @@ def _output(saying: Saying) -> list[Json]:
 
 def _message(saying: Saying) -> Json:
     text = saying.answer.text
-    part: Json = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+    part: Json = {"type": "output_text", "text": text, "annotations": _annotations(saying.answer), "logprobs": []}
     if saying.orders.text("finish") == "refusal":
         part = {"type": "refusal", "refusal": text}
     return {
@@ -141,6 +145,20 @@ def _message(saying: Saying) -> Json:
         "status": "incomplete" if saying.status == "incomplete" else "completed",
         "content": [part],
     }
+
+
+def _annotations(answer: Answer) -> list[Json]:
+    """What the text rests on; places count its code points."""
+    return [
+        {
+            "type": "url_citation",
+            "url": cited.page.url,
+            "title": cited.page.title,
+            "start_index": cited.start,
+            "end_index": cited.end,
+        }
+        for cited in (answer.search.within(answer.text) if answer.search else ())
+    ]
 
 
 def _call(call: Call, identity: str, at: int, kind: str, namespace: str) -> Json:

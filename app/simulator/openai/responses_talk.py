@@ -31,8 +31,14 @@ def talk_of(body: Json, items: Iterable[Json], model: Model) -> Talk:
         schema=_schema(as_object(as_object(body.get("text")).get("format"))),
         max_tokens=None if limit is None else int(limit),
         thinks=(model.reasons or model.thinking_mode or effort is not None) and effort != "none",
+        searches=mode != "none" and any(is_search(tool) for tool in objects(body.get("tools"))),
         received=body,
     )
+
+
+def is_search(tool: Json) -> bool:
+    """Whether OpenAI searches the web by this tool."""
+    return as_text(tool.get("type")).startswith("web_search")
 
 
 def own_tools(body: Json) -> Iterator[tuple[Json, str]]:

@@ -71,6 +71,9 @@ def checked(body: Json) -> Model:
     if not isinstance(name, str) or not name:
         raise refused("you must provide a model parameter")
     model = model_named(name)
+    if "web_search_options" in body and model.own and "search" not in name:
+        said = f"Unsupported parameter: 'web_search_options' is not supported with the model {name}."
+        raise refused(said, "web_search_options", "unsupported_parameter")
     unknown = [field for field in body if field not in _FIELDS]
     if model.own and unknown:
         plural = "s" if len(unknown) > 1 else ""
