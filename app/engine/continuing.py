@@ -147,6 +147,7 @@ def told(wire: Wire, thread: Thread, session: Session, chat: Chat, relay: Relay,
     finished = reply.finished
     if relay.passing and finished is not None and finished.native is not None:
         resource = threads.passed(bytes(finished.native.body), relay.sealed, reply)
+        resource = threads.named(resource, thread.asked) if thread.session is not None else resource
         identity = reply.id
     else:
         resource, identity = threads.written(chat, stamp, events_of(relay)), threads.prefix + stamp.id

@@ -20,7 +20,8 @@ from app.engine.whole_events import WholeEvents
 from app.errors import ProxyError, UpstreamError
 from app.upstreams.headers import returned
 from app.wires.envelope import RAW_FIELDS
-from app.wires.threads.thread import in_background
+from app.wires.threads import THREADS
+from app.wires.threads.thread import in_background, named_in
 from app.wires.wire import Interrupting, Reader
 
 if TYPE_CHECKING:
@@ -82,7 +83,15 @@ class Relay:
         if self.reply.failed and (self._said_itself() or not _is_object(data)):
             self._broke()
         await self._remember()
+        if (asked := self._continued) is not None and _is_object(data) and not self.reply.failed:
+            data = THREADS[self._client.name].named(data, asked)
         await self.turn.whole(self._type, self._headers(), data, self._counted())
+
+    @property
+    def _continued(self) -> Chat | None:
+        """What a client asked that goes on from what is kept here: its provider knows that by other ids."""
+        thread = self.turn.thread
+        return thread.asked if thread is not None and thread.session is not None else None
 
     async def _pass_stream(self) -> None:
         events = WholeEvents()
@@ -91,7 +100,8 @@ class Relay:
             if self.reply.failed and self._is_ours_to_say():
                 self._broke()
             if whole := events.feed(data):
-                await self._pass(whole)
+                asked = self._continued
+                await self._pass(named_in(THREADS[self._client.name], whole, asked) if asked is not None else whole)
         await self._end_passing(events.rest())
 
     async def _pass_array(self) -> None:

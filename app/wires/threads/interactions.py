@@ -17,7 +17,7 @@ from app.wires.gemini_interactions import GEMINI_INTERACTIONS
 from app.wires.gemini_interactions.names import NAME, UNFINISHED, USER_STEPS, Steps
 from app.wires.gemini_interactions.steps import steps_of
 from app.wires.threads.interactions_replay import no_event, replayed
-from app.wires.threads.thread import events_in, items_of, joined, list_of, written
+from app.wires.threads.thread import events_in, items_of, joined, list_of, stated, written
 from app.wires.wire import Inbound, Problem, Stamp
 
 UNKNOWN = "Requested entity was not found."
@@ -45,6 +45,11 @@ class InteractionThreads:
     """See thread.Threads. The steps only are inherited: no system instruction, no tools, no configuration."""
 
     prefix = "v1_"
+    inner = "interaction"
+
+    def named(self, resource: bytes, asked: Chat) -> bytes:
+        """`previous_interaction_id`."""
+        return stated(resource, "previous_interaction_id", asked.continues)
 
     def referred(self, body: bytes) -> Mapping[str, str]:
         """None: this format has no such thing."""

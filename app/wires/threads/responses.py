@@ -16,7 +16,7 @@ from app.wires.openai_responses import OPENAI_RESPONSES, confined
 from app.wires.openai_responses.names import NAME
 from app.wires.threads.references import referred
 from app.wires.threads.responses_replay import replayed
-from app.wires.threads.thread import events_in, joined, list_of, written
+from app.wires.threads.thread import events_in, joined, list_of, stated, written
 from app.wires.wire import Problem, Stamp
 
 NAMES_EARLIER = ("previous_response_id", "conversation")
@@ -40,6 +40,12 @@ class ResponseThreads:
     """See thread.Threads. Items only are inherited: no instructions, no tools."""
 
     prefix = "resp_"
+    inner = "response"
+
+    def named(self, resource: bytes, asked: Chat) -> bytes:
+        """`conversation` and `previous_response_id`."""
+        resource = stated(resource, "previous_response_id", asked.continues)
+        return stated(resource, "conversation", {"id": asked.conversation} if asked.conversation else None)
 
     def referred(self, body: bytes) -> Mapping[str, str]:
         """Items of ours."""

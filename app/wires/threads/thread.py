@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -11,7 +11,7 @@ from app.chat.events import Event
 from app.chat.model import Chat
 from app.chat.reply import Reply
 from app.errors import ClientError
-from app.wires.envelope import RAW_LIST
+from app.wires.envelope import ANYTHING, RAW_FIELDS, RAW_LIST, encode
 from app.wires.wire import Problem, Stamp, Writer
 
 
@@ -40,6 +40,14 @@ class Threads(Protocol):
             end: the body, or the event that ended the stream.
             sealed: its items, if they held more than words. reply: what was said.
         """
+        ...
+
+    inner: str
+    """The field of an event that holds the whole resource."""
+
+    def named(self, resource: bytes, asked: Chat) -> bytes:
+        """The resource with what the client itself named as what it goes on from: to a provider that is another id, or
+        none. The very same bytes where that stands there already."""
         ...
 
     def begun(self, said: bytes) -> tuple[str, bytes]:
@@ -108,6 +116,37 @@ def events_in(played: bytes) -> list[tuple[bytes, bytes]]:
     """The events of a stream, each with its data."""
     events = [event + b"\n\n" for event in played.split(b"\n\n") if event]
     return [(event, event.partition(b"data: ")[2].strip()) for event in events]
+
+
+def stated(resource: bytes, field: str, value: Any) -> bytes:
+    """The JSON object with this field; the very same bytes if it says so already, or there is nothing to say."""
+    fields = RAW_FIELDS.decode(resource)
+    if not value or ANYTHING.decode(fields.get(field, b"null")) == value:
+        return resource
+    return encode(fields | {field: value})
+
+
+def named_in(threads: Threads, events: bytes, asked: Chat) -> bytes:
+    """Whole server-sent events, each resource in them `named`; every other byte as it was."""
+    word = b'"' + threads.inner.encode() + b'"'
+    if word not in events:
+        return events
+    lines = events.splitlines(keepends=True)
+    return b"".join(_named(threads, line, asked) if word in line else line for line in lines)
+
+
+def _named(threads: Threads, line: bytes, asked: Chat) -> bytes:
+    head, colon, data = line.partition(b":")
+    try:
+        fields = RAW_FIELDS.decode(data)
+        resource = bytes(fields[threads.inner])
+        named = threads.named(resource, asked)
+    except (msgspec.DecodeError, KeyError):  # no event of ours to change
+        return line
+    if head != b"data" or named == resource:
+        return line
+    end = data[len(data.rstrip(b"\r\n")) :]
+    return head + colon + b" " + encode(fields | {threads.inner: msgspec.Raw(named)}) + end
 
 
 def joined(lists: Iterable[bytes]) -> msgspec.Raw:
