@@ -111,11 +111,11 @@ class FieldStats:
             if distinct
             else values[-1] == self.only and values.count(self.only) == here
         )
-        self._lengths(column, distinct or values)
+        longest = self._lengths(column, distinct or values)
         kinds = self._kinds(column)
         self.filled += here - sum(framed.count(_EMPTY[kind]) for kind in kinds if kind in _EMPTY)
         if "number" in kinds:
-            self._numbers(column, distinct, mixed=len(kinds) > 1)
+            self._numbers(column, distinct, longest, mixed=len(kinds) > 1)
         if "string" in kinds and self._all_dates:
             self._dates(values)
         self._strange = None
@@ -189,11 +189,13 @@ class FieldStats:
         ]
         return [row for _, row in sorted(far, key=lambda each: (-each[0], each[1]))]
 
-    def _lengths(self, column: Column, values: Iterable[bytes]) -> None:
+    def _lengths(self, column: Column, values: Iterable[bytes]) -> int:
+        """The length of the longest one."""
         longest = max(map(len, values))
         if longest > self._longest[0]:
             at = next(at for at, value in enumerate(column.values) if len(value) == longest)
             self._longest = (longest, column.rows[at])
+        return longest
 
     def _kinds(self, column: Column) -> set[str]:
         """The kinds that this block's values are of, noted with the first rows of each."""
@@ -242,14 +244,14 @@ class FieldStats:
                 counts[value] = counts.get(value, 0) + count
         return fresh
 
-    def _numbers(self, column: Column, distinct: Mapping[bytes, int], *, mixed: bool) -> None:
+    def _numbers(self, column: Column, distinct: Mapping[bytes, int], longest: int, *, mixed: bool) -> None:
         if len(distinct) * REPEATED > len(column.values):
             distinct = {}
         texts: Sequence[bytes] = list(distinct) or column.values
         together = column.framed
         if mixed:
             texts = [text for text in texts if text[0] not in _KIND]
-            together = SEP.join(texts)
+            together, longest = SEP.join(texts), max(map(len, texts))
         floats = _floats(texts)
         counts = [distinct[text] for text in texts] if distinct else None
         self.numbers += sum(counts) if counts else len(texts)
@@ -257,7 +259,7 @@ class FieldStats:
         weighed = list(map(mul, floats, counts)) if counts else floats
         self._sum += sum(weighed)
         self._squares += sum(map(mul, weighed, floats))
-        exact = max(map(len, texts)) > EXACT_DIGITS
+        exact = longest > EXACT_DIGITS
         values: list[float | Decimal] = list(map(_exactly, texts)) if exact else list(floats)
         each = values
         if counts:

@@ -77,6 +77,7 @@ class _Found:
     def __init__(self) -> None:
         self.paths: list[str] = []
         self.values: list[bytes] = []
+        self._names: dict[str, bytes] = {}
 
     def walk(self, data: bytes, path: str, depth: int) -> None:
         """Take this value apart as far as need be."""
@@ -92,24 +93,32 @@ class _Found:
         self.paths.append(path or "$")
         self.values.append(value)
 
+    def _spelled(self, fields: list[tuple[str, bytes]]) -> bytes:
+        """An object of these; the same few names come again and again."""
+        known = self._names
+        for name, _ in fields:
+            if name not in known:
+                known[name] = quoted(name) + b":"
+        return b"{" + b",".join([known[name] + value for name, value in fields]) + b"}"
+
     def _object(self, data: bytes, path: str, depth: int) -> None:
         fields = FIELDS.decode(data)
         together: list[tuple[str, bytes]] = []
         size = 0
         for name, text in zip(fields, SEP.join(fields.values()).split(SEP), strict=bool(fields)):
             if together and size + len(text) > SECTION:
-                self._add(path, spelled(together))
+                self._add(path, self._spelled(together))
                 together, size = [], 0
             if len(text) > SECTION // 2:
                 if together:
-                    self._add(path, spelled(together))
+                    self._add(path, self._spelled(together))
                     together, size = [], 0
                 self.walk(text, _below(path, name), depth + 1)
             else:
                 together.append((name, text))
                 size += len(text) + len(name) + 4
         if together:
-            self._add(path, spelled(together))
+            self._add(path, self._spelled(together))
 
     def _array(self, data: bytes, path: str, depth: int) -> None:
         together: list[bytes] = []

@@ -152,14 +152,14 @@ def _table(
     heading: list[str],
     records: Iterable[T],
     apart: Callable[[T], list[str]],
-    turned: Callable[[list[T], int], list[list[str]] | None],
+    turned: Callable[[list[T], int], list[str] | None],
     beside: str = "",
 ) -> SeparatedRows | None:
     """Records as columns; None if they are too uneven for a table.
 
     Args:
         apart: gives the cells of one record.
-        turned: gives the columns of many at once; None if one of them has not as many cells as it should.
+        turned: gives the columns of many at once, a mark between two cells; None if one has too few or too many cells.
     """
     names = [name.strip() for name in heading]
     if not _are_names(names):
@@ -170,14 +170,14 @@ def _table(
     total = uneven = 0
     for block in _blocks(records, apart):
         total += len(block)
-        cells = turned(block, width)
-        if cells is None:
+        pieces = turned(block, width)
+        if pieces is None:
             apiece = list(map(apart, block))
             uneven += len(block) - list(map(len, apiece)).count(width)
             if uneven > max(total * UNEVEN, 1):
                 return None
-            cells = list(map(list, zip(*(_evened(record, width) for record in apiece), strict=True)))
-        columns = [_SEP.join(column).encode() for column in cells]
+            pieces = map(_SEP.join, zip(*(_evened(record, width) for record in apiece), strict=True))
+        columns = list(map(str.encode, pieces))
         if any(column.count(SEP) != len(block) - 1 for column in columns):
             return None
         numbers = [so_far and _are_numbers(column) for so_far, column in zip(numbers, columns, strict=True)]
@@ -195,28 +195,37 @@ def _blocks(records: Iterable[T], apart: Callable[[T], list[str]]) -> Iterator[l
         rest = list(islice(records, BLOCK))
 
 
-def _even(delimiter: str) -> Callable[[list[str], int], list[list[str]] | None]:
-    def turned(lines: list[str], width: int) -> list[list[str]] | None:
-        if [line.count(delimiter) for line in lines].count(width - 1) < len(lines):
-            return None
-        cells = delimiter.join(lines).split(delimiter)
-        return [cells[place::width] for place in range(width)]
+def _even(delimiter: str) -> Callable[[list[str], int], list[str] | None]:
+    def turned(lines: list[str], width: int) -> list[str] | None:
+        columns = _apart(lines, delimiter, width)
+        return None if columns is None else list(map(_SEP.join, columns))
 
     return turned
 
 
-def _even_records(records: list[list[str]], width: int) -> list[list[str]] | None:
+def _apart(lines: list[str], delimiter: str, width: int) -> list[list[str]] | None:
+    """The columns of lines that all have so many cells; None if one has not. The line breaks tell: if each line is so
+    wide, they all stand in front of the first cell."""
+    cells = (delimiter + "\n").join(lines).split(delimiter)
+    first = cells[width::width]
+    if len(cells) != width * len(lines) or (first and ("\0" + "\0".join(first)).count("\0\n") < len(lines) - 1):
+        return None
+    cells[width::width] = [cell[1:] for cell in first]
+    return [cells[place::width] for place in range(width)]
+
+
+def _even_records(records: list[list[str]], width: int) -> list[str] | None:
     if list(map(len, records)).count(width) < len(records):
         return None
-    return list(map(list, zip(*records, strict=True)))
+    return list(map(_SEP.join, zip(*records, strict=True)))
 
 
-def _even_bars(lines: list[str], width: int) -> list[list[str]] | None:
+def _even_bars(lines: list[str], width: int) -> list[str] | None:
     lines = list(map(str.strip, lines))
     if "\\" in "".join(lines) or not all(line[:1] == "|" == line[-1:] for line in lines):
         return None
-    columns = _even("|")([line[1:-1] for line in lines], width)
-    return None if columns is None else [list(map(str.strip, column)) for column in columns]
+    columns = _apart([line[1:-1] for line in lines], "|", width)
+    return None if columns is None else [_SEP.join(map(str.strip, column)) for column in columns]
 
 
 def _evened(record: list[str], width: int) -> list[str]:
