@@ -66,10 +66,23 @@ def as_sent(made: Plan, after: str, upstream: str) -> Plan:
     if after or not made.chat.after:
         return made
     why = f"The turn went to {upstream} instead, which holds nothing of this conversation: the whole chat went out."
-    whole = (
-        Decision(STEP, "", why, each.before, each.before) if each.step == STEP else each for each in made.decisions
+    return _decided_anew(made, "", why)
+
+
+def rejoined(made: Plan) -> Plan:
+    """The plan of an answer in several hops, whose chain the provider lost between two of them."""
+    why = (
+        "The provider lost the chain in the middle of the answer: the whole chat went out behind that, and begins anew."
     )
-    return replace(made, decisions=tuple(whole))
+    return _decided_anew(made, "cut", why)
+
+
+def _decided_anew(made: Plan, applied: str, why: str) -> Plan:
+    """The plan with another decision of this step: the chat went out whole."""
+    decisions = (
+        Decision(STEP, applied, why, each.before, each.before) if each.step == STEP else each for each in made.decisions
+    )
+    return replace(made, decisions=tuple(decisions))
 
 
 def front_of(fold: Fold | None, known: Known) -> bytes:

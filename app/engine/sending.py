@@ -19,6 +19,7 @@ from app.upstreams.headers import forwarded
 from app.upstreams.layers import delay, worth_retrying
 from app.upstreams.transport import Answer
 from app.upstreams.upstream import Credential
+from app.wires.lost import is_lost
 from app.wires.wire import Outbound
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def refuse_losses(losses: tuple[Loss, ...]) -> None:
 
 class Sender:
     """Sends. `attempts` counts every request that went out; `retries` bounds the further tries at one upstream; `marks`
-    is as in wires.wire.Target."""
+    is as in wires.wire.Target; `rejoined`: the provider lost the chain in the middle of an answer."""
 
     def __init__(
         self,
@@ -71,6 +72,10 @@ class Sender:
         self.marks = False
         self.attempts = 0
         self.last: Candidate | None = None
+        self.rejoined = False
+        self._planned = Chat("", ())
+        self._checkpoints: Mapping[int, Checkpoint] = {}
+        self._begun = 0
 
     async def send(
         self,
@@ -85,8 +90,15 @@ class Sender:
         `asked` is the request as the client sent it, if the first may get that instead of a chat that goes on from the
         same answer.
         """
+        self._planned, self._checkpoints = chat, checkpoints
         forms = [for_candidate(chat, index == 0) for index in range(len(candidates))]
         forms[0] = asked or forms[0]
+        sent = await self._first(forms, candidates, strict)
+        self._begun = len(sent.chat.messages)
+        return sent
+
+    async def _first(self, forms: list[Chat], candidates: list[Candidate], strict: bool) -> Sent:
+        checkpoints = self._checkpoints
         for form, candidate in zip(forms[:-1], candidates, strict=False):
             try:
                 return await self._try(form, candidate, checkpoints, strict)
@@ -96,8 +108,23 @@ class Sender:
         return await self._try(forms[-1], candidates[-1], checkpoints, strict)
 
     async def onward(self, chat: Chat, candidate: Candidate, strict: bool) -> Sent:
-        """The rest of an answer that the provider paused; `chat` is what its reader gave. Raises UpstreamError."""
-        return await self._try(chat, candidate, {}, strict)
+        """The next hop of an answer that was paused, or whose model fetched rows. Raises UpstreamError.
+
+        Where the provider has lost the hop before by now, and it can be said once more, all goes out whole: `rejoined`.
+        """
+        try:
+            return await self._try(chat, candidate, {}, strict)
+        except UpstreamError as error:
+            if not chat.after or chat.resume or not is_lost(error):
+                raise
+        self.rejoined = True
+        return await self._try(self._rejoined(chat, candidate), candidate, {}, strict)
+
+    def _rejoined(self, chat: Chat, candidate: Candidate) -> Chat:
+        """The chat that was planned, and behind it what the hops of its answer said."""
+        whole, _ = restored(for_candidate(self._planned, False), self._checkpoints, candidate)
+        messages = (*whole.messages, *chat.messages[self._begun :])
+        return msgspec.structs.replace(whole, messages=messages, sampling=chat.sampling, continues="", plain=False)
 
     async def _try(self, chat: Chat, candidate: Candidate, checkpoints: Mapping[int, Checkpoint], strict: bool) -> Sent:
         self.last = candidate

@@ -178,10 +178,11 @@ class Turn:
                     error.kind == "too_long" and not healed and (shorter := await self._healed(made, error)) is not None
                 ):
                     made, healed = shorter, True
-                elif again and self._relay is not None and self._relay.unusable:
+                elif again and self._relay is not None and (self._relay.unusable or is_lost(error)):
                     again -= 1
                 else:
                     raise
+                self._writer = None  # what it was told has gone to nobody
             else:
                 return made
 
@@ -212,7 +213,9 @@ class Turn:
 
     async def onward(self, chat: Chat, candidate: Candidate) -> Sent:
         """Ask for the rest of an answer that the provider paused."""
-        return await self._sender.onward(chat, candidate, self.engine.strict)
+        sent = await self._sender.onward(chat, candidate, self.engine.strict)
+        self.plan = chaining.rejoined(self.plan) if self._sender.rejoined else self.plan
+        return sent
 
     def _fill_behind(self, made: Planned) -> None:
         """What the next turns will need is made while nobody waits for it."""

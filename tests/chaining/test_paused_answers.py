@@ -9,7 +9,7 @@ import pytest
 
 from app.simulator.chains import owner_of
 from tests.chaining.conftest import StartFront
-from tests.chaining.provider import Json, Provider, strings
+from tests.chaining.provider import Json, Provider, Refusal, strings
 from tests.chaining.talk import Wire
 
 FORMATS = pytest.mark.parametrize("wire", ["openai", "gemini", "anthropic"])
@@ -40,6 +40,21 @@ async def test_several_hops_are_one_answer(front: StartFront, provider: Provider
         assert (await talk.say("How many messages?")).chain == "continue"
         assert provider.last.previous == bills[-1].id, "from the last hop"
         assert len(provider.last.items) == 1
+    assert provider.refused == []
+
+
+@FORMATS
+async def test_an_answer_lost_while_it_was_paused_begins_anew_and_nothing_is_said_twice(
+    front: StartFront, provider: Provider, wire: Wire
+) -> None:
+    async with front() as proxy:
+        talk = proxy.talk("interactions", wire)
+        error = {"code": "not_found", "message": "Requested entity was not found."}
+        provider.refusals.append(Refusal(404, json.dumps({"error": error}).encode()))
+        said = await talk.say("[[words=23]] [[continue=5]]")
+        assert said.text == " ".join(f"word{at}" for at in range(1, 24))
+        assert len(provider.calls) == 7
+        assert (await talk.say("How many messages?")).chain == "continue"
     assert provider.refused == []
 
 
