@@ -63,7 +63,7 @@ async def test_anthropics_client_reads_the_models_stream(front: StartFront) -> N
         pieces = [text async for text in stream.text_stream]
         answer = await stream.get_final_message()
     usage = answer.usage
-    assert usage.input_tokens + (usage.cache_read_input_tokens or 0) > 20  # the server reports what it had cached
+    assert usage.input_tokens + (usage.cache_read_input_tokens or 0) > 15  # the server reports what it had cached
     assert usage.output_tokens > 0
     assert "".join(pieces)
 
