@@ -19,7 +19,7 @@ from app.context.policy import Policy
 from app.context.reachable import reachable
 from app.context.retention import LIGHT, Fact
 from app.context.sight import Sight
-from app.context.tool_results.step import Compaction, Shrunk, tool_results
+from app.context.tool_results.step import tool_results
 
 ROOM = 3
 """A new segment joins the others if a third of the budget is left for it; else it takes their place."""
@@ -93,14 +93,8 @@ def errand(chat: Chat, known: Known, policy: Policy, need: Need) -> Errand:
         tokens,
         sight.budget,
         _counted(sight, need.messages),
-        tuple(reachable(_folded(small, first, need.messages), known.handles)) if known.handles else (),
+        reachable(small.decisions, first, need.messages, known.handles),
     )
-
-
-def _folded(small: Draft, first: int, line: int) -> list[Shrunk]:
-    """The results that were made small in the messages that are folded now."""
-    found = [each for each in small.decisions if isinstance(each, Compaction)]
-    return [each for one in found for each in one.results if first <= each.message < line]
 
 
 def _counted(sight: Sight, line: int) -> frozenset[str] | None:

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.chat import size
-from app.chat.model import Message
 from app.context.budget import CERTAIN
-from app.context.critical import critical
+from app.context.critical import Critical, critical
 from app.context.folds import Fold, Span, stretches
 from app.context.heard import heard_in
 from app.context.known import Known
 from app.context.plan import Decision, Draft
 from app.context.policy import Policy
+from app.context.reachable import reachable
 from app.context.retention import Fact, carried, verdict
 from app.context.sight import Sight
 from app.context.summary import NEARLY
@@ -35,7 +35,8 @@ def trim(draft: Draft, known: Known, policy: Policy) -> Draft:
         return draft.decided(_still(sight, now, draft.tokens)) if now is not None and now.drops else draft
     line, task_end = _line(sight, now)
     if line:
-        now = _without(sight, now, line, task_end)
+        parked = reachable(draft.decisions, max(sight.line(now), task_end), line, known.handles)
+        now = _without(sight, now, line, task_end, parked)
         tokens = sight.prompt(now)
         draft = draft.folded(now, tokens, sight.guess(now, tokens)).decided(_saying(sight, now, draft.tokens, tokens))
     elif now is not None and now.drops:
@@ -95,8 +96,8 @@ def _line(sight: Sight, now: Fold | None) -> tuple[int, int]:
     return (found.plain[-1], 0) if found.plain else (0, 0)
 
 
-def _without(sight: Sight, now: Fold | None, line: int, task_end: int) -> Fold:
-    """The fold that leaves out what stands between the one in force and `line`."""
+def _without(sight: Sight, now: Fold | None, line: int, task_end: int, parked: tuple[Critical, ...]) -> Fold:
+    """The fold that leaves out what stands between the one in force and `line`; `parked` are the handles in that."""
     addresses, start = sight.known.addresses, sight.line(now)
     spans = list(now.spans if now else ())
     gone = sight.messages[start:line]
@@ -109,14 +110,15 @@ def _without(sight: Sight, now: Fold | None, line: int, task_end: int) -> Fold:
     if spans and spans[-1].kind == "dropped":
         spans.pop()
     spans.append(Span(addresses[line - 1], "dropped"))
-    return Fold(addresses[line - 1], tuple(spans), _facts(sight, now, spans, gone))
+    lost = (*critical(heard_in(gone)), *parked)
+    return Fold(addresses[line - 1], tuple(spans), _facts(sight, now, spans, lost))
 
 
-def _facts(sight: Sight, now: Fold | None, spans: list[Span], gone: Sequence[Message]) -> tuple[Fact, ...]:
+def _facts(sight: Sight, now: Fold | None, spans: list[Span], lost: Sequence[Critical]) -> tuple[Fact, ...]:
     """What is carried word for word: the values of what is left out, and those carried before."""
     family = sight.scale.family
     text = "\n".join(span.text for span in spans if span.text)
-    missing = verdict(critical(heard_in(gone)), text).missing
+    missing = verdict(lost, text).missing
     before = now.facts if now else ()
     room = sight.budget.facts_beside(size.of_text(text, family))
     return carried(missing, room, lambda line: size.of_text(line, family), before=before, text=text)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from itertools import pairwise
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.chat.model import Chat, Message, Text
+from app.chat.model import Chat, Message, Text, ToolCall, ToolResult
 from app.context.known import Checkpoint
 from app.context.plan import Plan, plan
 from app.context.policy import Policy
 from app.context.steps import STEPS
+from app.context.tool_results.handles import Handles
 from tests.context.folding import (
     MODEL,
     SMALL,
@@ -28,6 +31,7 @@ from tests.context.folding import (
     received,
     text_of,
     told,
+    words,
 )
 from tests.context.pairing import check_gemini, check_openai
 from tests.context.stories import IDS, chats
@@ -242,3 +246,24 @@ def test_a_plan_knows_how_large_it_is() -> None:
     made = _trimmed(LONG)
     assert made.tokens == pytest.approx(received(made.chat.messages), abs=3)
     assert made.guess == made.tokens
+
+
+def test_the_handle_of_a_bulky_result_that_is_left_out_stays_known() -> None:
+    rows = json.dumps([{"order": f"A-{number}", "note": words(20, number)} for number in range(400)])
+    handles = Handles(lambda text: f"res_{hashlib.sha256(text).hexdigest()[:24]}")
+    call, result = ToolCall("c1", "lookup", "{}"), ToolResult("c1", (Text(rows),))
+    chat = (
+        *told("u20"),
+        Message("assistant", (call,)),
+        Message("user", (result,)),
+        *told("a20 " + "u100 a100 " * 8 + "u100", 1),
+    )
+    policy = msgspec.structs.replace(SMALL, tool_result_tokens=600, heavy_tool_tokens=600)
+    made = planned(chat, known_of(chat, handles=handles, waits=False), policy)
+    assert made.fold is not None
+    assert made.fold.drops
+    assert line_of(made, chat) >= 4
+    handle = handles.handle_of(rows.encode())
+    assert [fact.text for fact in made.fold.facts if handle in fact.text] == [
+        f"400 rows from lookup: fetch_rows gives them by the handle {handle}"
+    ]
