@@ -191,7 +191,7 @@ class Sender:
 
 def _as_ours(error: UpstreamError, keyed: bool) -> UpstreamError:
     """A refusal of our own key is our fault, not the client's: it must not look as if the client's key were wrong."""
-    if keyed and error.kind in ("unauthenticated", "forbidden"):
+    if keyed and error.kind in ("unauthenticated", "forbidden") and not is_lost(error):
         words = "The provider refused the key that Foldline is set up with."
         return UpstreamError(words, kind="upstream_failed", status=502, repeat=False)
     return error

@@ -3,7 +3,8 @@
 Asked only about requests that carried a handle (`previous_response_id`, `previous_interaction_id`). Google documents
 404 `not_found` for an interaction that is unknown, expired or deleted, and 400 for one that still runs
 (https://ai.google.dev/gemini-api/docs/background-execution); in the field a bare "Requested entity was not found" comes
-too. OpenAI says 400 `previous_response_not_found`, or names an item that it did not keep
+too, and of what another project made Google likes to say 403, "you do not have permission to access … or it may not
+exist". OpenAI says 400 `previous_response_not_found`, or names an item that it did not keep
 (https://platform.openai.com/docs/guides/conversation-state).
 """
 
@@ -19,6 +20,7 @@ LONGEST_MESSAGE = 4_000
 CODES = frozenset(("previous_response_not_found", "previous_interaction_not_found"))
 PARAMS = frozenset(("previous_response_id", "previous_interaction_id"))
 STATUSES = (400, 404, 409, 410)
+FORBIDDEN = 403
 
 _OTHER = re.compile(
     r"\b(?:files?|file_\w+|models?|tools?|tool_\w+|functions?|function_\w+|call_id|containers?|vector stores?"
@@ -36,6 +38,7 @@ _NOT_THERE = re.compile(
     r"|requested entity was not found",
     re.IGNORECASE | re.DOTALL,
 )
+_FOREIGN = re.compile(r"\b(?:interaction|response)\b.{0,160}?may not exist", re.IGNORECASE | re.DOTALL)
 _ITEM = re.compile(r"\bitem with id '?(?:rs|msg|fc|resp|ws|ctc)_\S+ not found", re.IGNORECASE)
 
 
@@ -43,6 +46,8 @@ def is_lost(error: UpstreamError) -> bool:
     """Whether the provider does not know, no longer knows, or cannot yet go on from what the request named."""
     if error.code in CODES or (error.param in PARAMS and error.status in STATUSES):
         return True
+    if error.status == FORBIDDEN:
+        return bool(_FOREIGN.search(error.message[:LONGEST_MESSAGE]))
     if error.status not in STATUSES or error.kind in ("model_not_found", "too_long"):
         return False
     said = error.message[:LONGEST_MESSAGE]

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from app.simulator.chains import DAY, owner_of
 from tests.chaining.conftest import StartFront
@@ -48,6 +49,9 @@ WORDINGS: dict[Api, dict[str, Refusal]] = {
         "bare": _google(400, "invalid_request", "Requested entity was not found."),
         "in Google's older form": _google(404, 404, "Requested entity was not found.", status="NOT_FOUND"),
         "in a list": Refusal(404, b'[{"error":{"code":404,"message":"Requested entity was not found."}}]'),
+        "of another project": _google(
+            403, "permission_denied", "You do not have permission to access the Interaction v1_OLD or it may not exist."
+        ),
         "still running": _google(400, "invalid_request", "previous_interaction_id: v1_OLD is still in progress."),
         "not ready": _google(400, "failed_precondition", "The previous interaction has not been completed yet."),
         "in a stream": _event("error", {"event_type": "error", "error": NOT_FOUND}, DONE),
@@ -115,6 +119,18 @@ async def test_whatever_the_words_the_chat_is_sent_whole_once_and_goes_on_in_a_n
         record = await proxy.record(said.turn)
         assert record["turn"]["sent_upstream"] == 2
         assert record["turn"]["outcome"] == "answered"
+        await _never_again(talk, provider, dead)
+
+
+async def test_a_chain_that_another_key_of_ours_began_is_lost_and_no_fault_of_the_key(
+    front: StartFront, provider: Provider
+) -> None:
+    async with front(max_retries=0, gemini_api_key=SecretStr("a-key-of-ours")) as proxy:
+        talk = proxy.talk("interactions")
+        await talk.say("The code is PLUM-1, remember it.")
+        dead = provider.newest
+        provider.refusals.append(WORDINGS["interactions"]["of another project"])
+        await _recovers(talk, provider, dead)
         await _never_again(talk, provider, dead)
 
 
