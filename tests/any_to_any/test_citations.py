@@ -7,10 +7,13 @@ import json
 import pytest
 
 from app.chat.model import Chat
+from app.chat.reply import Reply
+from app.engine.hops import Hops
 from app.wires.wire import Inbound, Stamp
 from tests.any_to_any.cited import BETWEEN, EXPECTED, FIRST, SECOND, STREAMED, WHOLE, WORDS, Cited, gathered, read
 from tests.any_to_any.clients import FORMATS, Format, Json
 from tests.any_to_any.rows import HELLO
+from tests.any_to_any.rows_answers import anthropic, generate
 from tests.any_to_any.table import WIRES
 
 PAIRS = [(upstream, client) for upstream in FORMATS for client in FORMATS]
@@ -61,3 +64,28 @@ def _expected(upstream: Format, client: Format) -> list[Cited]:
 def test_a_stream_and_an_answer_in_one_piece_say_the_same(upstream: Format, client: Format) -> None:
     body: Json = json.loads(_through(upstream, client, STREAMED[upstream], streamed=True, stream=False))
     assert read(client, body) == (WORDS, EXPECTED)
+
+
+@pytest.mark.parametrize("client", [client for client in FORMATS if client != "anthropic"])
+def test_words_behind_a_pause_are_cited_at_their_place_in_the_whole_answer(client: Format) -> None:
+    """Anthropic pauses an answer and goes on with it: its client of another format sees one."""
+    chat, hops, seen = _asked(client), Hops(), Reply()
+    writer = WIRES[client].writer(chat, Stamp("1", 1_790_000_000), False)
+    paused = anthropic({"type": "text", "text": "⏸ 最初に、"}, stop="pause_turn")
+    for answer in (paused, WHOLE["anthropic"]):
+        reader = WIRES["anthropic"].reader(chat, False, lambda: "1")
+        for event in hops.behind([*reader.feed(json.dumps(answer).encode()), *reader.close()]):
+            seen.add(event)
+            writer.write(event)
+        hops.add(reader, seen)
+    text, cited = read(client, json.loads(writer.close()))
+    assert (text, cited) == ("⏸ 最初に、" + WORDS, EXPECTED)
+
+
+@pytest.mark.parametrize("name", ["citationSources", "citations"])
+def test_what_gemini_recites_is_cited_too(name: str) -> None:
+    start = len(WORDS[: WORDS.index(SECOND)].encode())
+    source = {"uri": "https://example.com/poem", "startIndex": start, "endIndex": start + len(SECOND.encode())}
+    answer = json.dumps(generate({"text": WORDS}, citationMetadata={name: [source]})).encode()
+    body = json.loads(_through("generate", "chat", answer, streamed=False, stream=False))
+    assert read("chat", body) == (WORDS, [("https://example.com/poem", "", SECOND)])

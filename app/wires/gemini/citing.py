@@ -2,7 +2,8 @@
 
 Sources are chunks, and a support names a stretch of the text and the chunks that it rests on; places count bytes of
 UTF-8 from the beginning of a part (https://ai.google.dev/gemini-api/docs/google-search). In a stream the pieces of one
-text are parts of many chunks: there they count from the beginning of the whole text.
+text are parts of many chunks: there they count from the beginning of the whole text. Words that the model recites from
+a source are told apart, as `citationMetadata` (https://ai.google.dev/api/generate-content#CitationMetadata).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ SOURCES = ("web", "retrievedContext", "maps", "image")
 class Grounding:
     """What one answer says of its sources: gathered as it comes, told once all words are there."""
 
-    __slots__ = ("_chunks", "_parts", "_pieces", "_queries", "_suggestions", "_supports", "_texts")
+    __slots__ = ("_chunks", "_parts", "_pieces", "_queries", "_recited", "_suggestions", "_supports", "_texts")
 
     def __init__(self) -> None:
         self._texts: list[str] = []
@@ -33,6 +34,7 @@ class Grounding:
         self._pieces = 0
         self._chunks: list[Json] = []
         self._supports: list[tuple[Json, list[Json]]] = []
+        self._recited: list[Json] = []
         self._queries: dict[str, None] = {}
         self._suggestions = ""
 
@@ -57,13 +59,23 @@ class Grounding:
         entry = as_object(said.get("searchEntryPoint"))
         self._suggestions = as_text(entry.get("renderedContent")) or self._suggestions
 
+    def quote(self, metadata: Any) -> None:
+        """A candidate's citationMetadata; Vertex AI has another name for its list."""
+        said = as_object(metadata)
+        self._recited += map(as_object, as_list(said.get("citationSources")) or as_list(said.get("citations")))
+
     def told(self) -> Iterable[Event]:
         """The citations, then the search that they came from. Sources that no stretch is said to rest on stand for the
         whole text."""
-        if not (self._chunks or self._queries):
+        if not (self._chunks or self._queries or self._recited):
             return
         text = "".join(self._texts)
         known: set[tuple[str, int, int]] = set()
+        for source in self._recited:
+            start, end = self._place(source, text)
+            if (url := as_text(source.get("uri"))) and (url, start, end) not in known:
+                known.add((url, start, end))
+                yield Cited(Citation(url, as_text(source.get("title")), "", start, end))
         for segment, chunks in self._supports or [({}, self._chunks)]:
             start, end = self._place(segment, text)
             for cited in (_citation(chunk, start, end) for chunk in chunks):

@@ -49,6 +49,7 @@ class Candidate(msgspec.Struct, rename="camel"):
     finish_message: str | None = None
     index: int | None = 0
     grounding_metadata: Any = None
+    citation_metadata: Any = None
     continuation_token: Any = None
 
 
@@ -121,6 +122,8 @@ class _Answer:
             self._token = as_text(candidate.continuation_token) or self._token
             if candidate.grounding_metadata is not None:
                 self._grounding.add(candidate.grounding_metadata)
+            if candidate.citation_metadata is not None:
+                self._grounding.quote(candidate.citation_metadata)
             if candidate.content and candidate.content.parts:
                 events.extend(self._parts(candidate.content.parts, native))
             if candidate.finish_reason:
