@@ -21,6 +21,12 @@ MOST_OF_IT = 0.6
 DEEPEST = 4
 """Keys that an array may be nested under."""
 
+BLOCK_BYTES = 1_000_000
+"""Bytes of rows that are taken apart at a time, about: in cells they take ten times as many."""
+
+FEWEST = 50
+"""Rows that are taken apart at a time, however large they are."""
+
 UNREADABLE = (msgspec.DecodeError, RecursionError)
 """What reading JSON raises. (msgspec reads strictly: what it takes, every other reader takes.)"""
 
@@ -32,11 +38,14 @@ between two of them."""
 
 
 class JsonRows:
-    """A Table of JSON rows."""
+    """A Table of JSON rows, of `size` bytes together."""
 
-    def __init__(self, kind: Kind, rows: Sequence[msgspec.Raw | bytes], where: str = "", beside: str = "") -> None:
+    def __init__(
+        self, kind: Kind, rows: Sequence[msgspec.Raw | bytes], size: int, where: str = "", beside: str = ""
+    ) -> None:
         self.kind: Kind = kind
         self._rows = rows
+        self._block = min(BLOCK, max(BLOCK_BYTES * len(rows) // max(size, 1), FEWEST))
         self.where = where
         self.beside = beside
         self.mended = False
@@ -49,8 +58,8 @@ class JsonRows:
     def blocks(self) -> Iterator[Block]:
         """All rows in order, a block at a time."""
         turning = Turning()
-        for start in range(0, len(self._rows), BLOCK):
-            rows = self._rows[start : start + BLOCK]
+        for start in range(0, len(self._rows), self._block):
+            rows = self._rows[start : start + self._block]
             together = SEP.join(rows)
             yield Block(start, len(rows), turning.columns(start, together, len(rows)), together)
 
@@ -103,7 +112,7 @@ def nested(data: bytes) -> JsonRows | None:
     if inside[:1] != b"[" or len(inside) < len(data) * MOST_OF_IT:
         return None
     rows = ITEMS.decode(inside)
-    return JsonRows("array", rows, ".".join(path), " … ".join(part.decode() for part in beside))
+    return JsonRows("array", rows, len(inside), ".".join(path), " … ".join(part.decode() for part in beside))
 
 
 def json_lines(text: str) -> JsonRows | None:
@@ -116,7 +125,7 @@ def json_lines(text: str) -> JsonRows | None:
     try:
         rows = ITEMS.decode(b"[" + b",".join(lines) + b"]")
         if len(rows) == len(lines):
-            return JsonRows("lines", rows)
+            return JsonRows("lines", rows, len(data))
     except UNREADABLE:
         pass  # some line is broken
     most = len(lines) // 20
@@ -129,4 +138,4 @@ def json_lines(text: str) -> JsonRows | None:
             if broken > most:
                 return None
             lines[index] = quoted(line.decode())
-    return JsonRows("lines", lines)
+    return JsonRows("lines", lines, len(data))

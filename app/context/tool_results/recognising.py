@@ -110,7 +110,7 @@ def _json(text: str) -> Table | None:
 def _rows(data: bytes) -> JsonRows | None:
     """The rows of this JSON; None if it is no table."""
     try:
-        rows = JsonRows("array", ITEMS.decode(data)) if data[:1] == b"[" else nested(data)
+        rows = JsonRows("array", ITEMS.decode(data), len(data)) if data[:1] == b"[" else nested(data)
     except UNREADABLE:
         return None
     if rows is None or rows.total < FEWEST_ROWS or (len(data) > rows.total * LARGEST_ROW and _deep(rows)):
