@@ -59,6 +59,7 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
         hops: what the model fetched on the way to this answer, oldest first. said: the words that came behind that.
         open: calls that the proxy answered itself beside calls of the client's: their results go out with the client's.
             An empty one keeps the place of a call of the client's.
+        offered: whether the tool that reads parked results stood behind the client's tools at that turn.
         fold: at the address of a fold (see folds.py): the fold itself. At a turn that left messages out: that fold.
         at: Unix seconds when it was written.
     """
@@ -82,6 +83,7 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
     hops: tuple[Hop, ...] = ()
     said: str = ""
     open: tuple[Fetch, ...] = ()
+    offered: bool = False
     fold: Fold | None = None
     at: float = 0
 
@@ -156,6 +158,7 @@ class Known(msgspec.Struct, frozen=True):
         lost: handles that the provider has just said it does not know.
         handles: how bulky tool results are addressed; None: nothing can be parked, so none is made small.
         overflowed: the provider has just refused this very chat as too long.
+        bound_to: digest of system prompt and tools, where the model binds its thinking to them; else empty.
     """
 
     addresses: tuple[bytes, ...] = ()
@@ -169,6 +172,7 @@ class Known(msgspec.Struct, frozen=True):
     chains: Chains | None = None
     handles: Handles | None = None
     lost: frozenset[str] = frozenset()
+    bound_to: bytes = b""
 
     def deepest(self) -> int:
         """How many messages the longest known prefix has; 0 if none is known."""

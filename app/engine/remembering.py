@@ -15,6 +15,7 @@ from app.errors import StateError
 from app.state.keys import Session
 from app.state.link import Command
 from app.state.threads import Told, session_in
+from app.tools.offer import is_offered
 from app.wires.threads import THREADS
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def _checkpoint(turn: Turn, relay: Relay, chain: Chain) -> Checkpoint:
         input_tokens=usage.input if usage else 0,
         output_tokens=usage.output if usage else 0,
         estimated_tokens=plan.tokens,
-        setup=scale.setup if scale else setup(turn.chat.system, turn.chat.tools),
+        setup=scale.setup if scale else turn.known.bound_to or setup(turn.chat.system, turn.chat.tools),
         folded=plan.fold.upto if plan.fold else b"",
         front=plan.front,
         inherited=keeps.inherits(plan.chat) if keeps is not None else b"",
@@ -96,6 +97,7 @@ def _checkpoint(turn: Turn, relay: Relay, chain: Chain) -> Checkpoint:
         hops=tuple(relay.hops.fetched),
         said=relay.hop.text if relay.hops.fetched else "",
         open=fetches_of(relay.hop, relay.open) if relay.open else (),
+        offered=is_offered(plan.chat.tools),
         fold=plan.fold if plan.fold and plan.fold.drops else None,
         at=engine.clock(),
     )

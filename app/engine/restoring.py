@@ -15,6 +15,7 @@ from app.chat.model import Chat, Message, Part, Text, Thinking, ToolCall, ToolRe
 from app.context.known import Checkpoint, Fetch, Hop
 from app.engine.hops import CLIENTS
 from app.engine.routing import Candidate
+from app.engine.unbinding import asks, last_unbound, without_thinking
 
 
 def for_candidate(chat: Chat, holds: bool) -> Chat:
@@ -37,13 +38,14 @@ def restored(chat: Chat, checkpoints: Mapping[int, Checkpoint], candidate: Candi
     of that answer again, whatever upstream it goes to.
     """
     telling = {key: found for key, found in checkpoints.items() if _tells(found, candidate)}
-    if not telling:
+    unbound = last_unbound(chat, checkpoints, candidate)
+    if not telling and unbound < 0:
         return chat, 0
-    loop_start = _last_plain_user(chat.messages)
+    loop_start = max((index for index, message in enumerate(chat.messages) if asks(message)), default=-1)
     restoring = _Restoring(candidate)
     since = chat.since
     for index, message in enumerate(chat.messages):
-        restoring.add(message, telling.get(id(message)), index > loop_start)
+        restoring.add(message, telling.get(id(message)), index > loop_start, bare=index <= unbound)
         if index == chat.since - 1:
             since = len(restoring.messages)
     if not restoring.changed:
@@ -86,8 +88,10 @@ class _Restoring:
         self._candidate = candidate
         self._open: tuple[Fetch, ...] = ()
 
-    def add(self, message: Message, found: Checkpoint | None, in_loop: bool) -> None:
-        """The next message; `found` is what is known of the turn that it ends."""
+    def add(self, message: Message, found: Checkpoint | None, in_loop: bool, *, bare: bool = False) -> None:
+        """The next message; `found` is what is known of the turn that it ends. A `bare` one goes without thinking."""
+        if bare and (thoughtless := without_thinking(message)) is not message:
+            message, self.changed = thoughtless, True
         if found is None:
             self.messages.append(self._with_open(message))
             return
@@ -95,7 +99,7 @@ class _Restoring:
             message, self.changed = message.edited(message.parts), True  # to be written anew, with what stands for it
         whole, pieces = _whole_turn(self.messages, message)
         self._open = found.open
-        own = _own(found, self._candidate)
+        own = not bare and _own(found, self._candidate)
         hidden = [each for hop in found.hops for each in self._hop(hop, own, in_loop)]
         last = _behind(whole, found) if found.hops or found.open else whole
         back = self._sealed(last, found.sealed, in_loop) if own else last
@@ -158,12 +162,3 @@ def _whole_turn(before: list[Message], message: Message) -> tuple[Message, int]:
         return message, 0
     parts: list[Part] = [part for piece in before[-pieces:] for part in piece.parts]
     return Message("assistant", (*parts, *message.parts)), pieces
-
-
-def _last_plain_user(messages: tuple[Message, ...]) -> int:
-    """The index of the newest user message that holds more than tool results; -1 if there is none."""
-    for index in range(len(messages) - 1, -1, -1):
-        message = messages[index]
-        if message.role == "user" and any(not isinstance(part, ToolResult) for part in message.parts):
-            return index
-    return -1

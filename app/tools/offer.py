@@ -61,6 +61,11 @@ def name_for(tools: Sequence[Tool]) -> str:
     return next(name for name in (NAME, *OTHER_NAMES, f"foldline_fetch_rows_{len(taken)}x") if name not in taken)
 
 
+def is_offered(tools: Sequence[Tool]) -> bool:
+    """Whether the tool stands among these: it is always the last one."""
+    return bool(tools) and tools[-1].description == DESCRIPTION
+
+
 def offer(name: str = NAME) -> Tool:
     """The tool. It is always the very same, so that the prompt's beginning does not move."""
     return Tool(name, DESCRIPTION, SCHEMA)

@@ -88,6 +88,22 @@ async def test_what_a_provider_sealed_only_on_the_way_to_an_answer_goes_back_too
     assert provider.refused == []
 
 
+@pytest.mark.parametrize("wire", ["openai", "anthropic"])
+async def test_thinking_that_was_made_before_the_tool_was_offered_is_left_out_where_the_model_binds_it(
+    front: StartFront, provider: Provider, wire: Wire
+) -> None:
+    """Claude's newest models refuse thinking that was made in front of other tools; what was fetched stays in view."""
+    async with front("anthropic") as proxy:
+        talk = proxy.talk(wire, model="claude-opus-5-5")
+        await with_reviews(talk)
+        await talk.say(fetch(proxy.handle, offset=40, limit=5))
+        for turn in range(2):
+            await talk.say(f"Thank you, {turn} times.")
+            assert _rows_of(proxy) == rows()[40:45], f"turn {turn}"
+        assert '"thinking"' in json.dumps(proxy.last.body["messages"]), "what was made since goes back"
+    assert provider.refused == []
+
+
 def _parts(entry: Json) -> list[Json]:
     return entry["json"]["candidates"][0]["content"]["parts"]
 
