@@ -11,7 +11,7 @@ from app.chat.events import Event, Finished, Started, TextDelta, ToolCallDelta, 
 from app.chat.model import Chat, ToolCall
 from app.wires.openai_chat import OPENAI_CHAT
 from app.wires.openai_responses import OPENAI_RESPONSES
-from app.wires.wire import Inbound, Stamp, Target, Wire
+from app.wires.wire import Inbound, Stamp, Wire
 
 STAMP = Stamp("1", 2)
 NO = "I cannot help with that."
@@ -93,12 +93,6 @@ def test_a_client_of_functions_gets_a_function_call() -> None:
     pieces = [one["delta"]["function_call"] for one in choices if "function_call" in one["delta"]]
     assert pieces == [{"name": "look", "arguments": ""}, {"arguments": '{"a":1}'}]
     assert choices[-1]["finish_reason"] == "function_call"
-
-
-def test_a_client_of_functions_is_given_one_call_at_a_time() -> None:
-    chat = _asked(OPENAI_CHAT, HELLO | {"functions": [FUNCTION]})
-    sent = json.loads(OPENAI_RESPONSES.encode(chat, Target("openai", "m")).body)
-    assert sent["parallel_tool_calls"] is False
 
 
 def test_a_client_of_tools_gets_tool_calls() -> None:

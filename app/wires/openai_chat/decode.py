@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
-from msgspec.structs import replace
 
 from app.chat.model import (
     Chat,
@@ -149,10 +148,6 @@ def _model(fields: Mapping[str, msgspec.Raw]) -> str:
 def _chat(envelope: Envelope, named: bool) -> Chat:
     fields = envelope.fields
     said = sampling_fields(fields)
-    sampling = sampling_of(said)
-    tools = tools_of(fields)
-    if tools and "tools" not in fields and sampling.parallel_tools is None:  # `functions`: one call an answer
-        sampling = replace(sampling, parallel_tools=False)
     rest = {name: value for name, value in fields.items() if name not in MODELED or unread(name, said)}
     if private := forbids_storing(fields):
         del rest["store"]
@@ -162,8 +157,8 @@ def _chat(envelope: Envelope, named: bool) -> Chat:
         model=envelope.model,
         messages=envelope.messages,
         system=envelope.system,
-        tools=tools,
-        sampling=sampling,
+        tools=tools_of(fields),
+        sampling=sampling_of(said),
         stream=bool(said.stream),
         include_usage=bool((said.stream_options or {}).get("include_usage")),
         native=Native(NAME, envelope),

@@ -1,4 +1,5 @@
-"""The older way to call tools: a client that sends `functions` knows one `function_call` an answer, which has no id.
+"""The older way to call tools: a client that sends `functions` knows one `function_call` an answer, which has no id. Of
+several calls it gets the first: the model asks for the others when it has that one's result.
 
 Source: platform.openai.com, chat/create, `functions` and `function_call` (deprecated in favour of `tools`).
 """
