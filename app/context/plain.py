@@ -14,8 +14,9 @@ from app.chat.family import Family
 from app.chat.model import Chat, Message, Text
 from app.chat.windows import window_of
 from app.context.asking import CERTAIN, LEAST, MISSING_CHARACTERS, Wish, sampling_of
-from app.context.critical import Said
+from app.context.critical import Said, critical
 from app.context.instructions import few_closing, few_orders, language_of
+from app.context.retention import verdict
 from app.context.transcript import fitted, said_of, shut
 
 MOST_NAMED = 12
@@ -44,4 +45,18 @@ def ask_plainly(wish: Wish, model: str, *, family: Family, window: int, missing:
         sampling=sampling,
         store=False,
         plain=True,
+    )
+
+
+def borne_out(text: str, said: Sequence[Said]) -> str:
+    """The lines of an answer whose every name, number and address stands in what was said.
+
+    A model that needs the plain question makes things up, and nobody would tell them from what was said.
+    """
+    lines = text.splitlines()
+    values = [[one for one in critical([Said("user", line)]) if one.kind != "rule"] for line in lines]
+    source = "\n".join(one.text for one in said)
+    invented = {one.key for one in verdict([one for each in values for one in each], source).missing}
+    return "\n".join(
+        line for line, each in zip(lines, values, strict=True) if invented.isdisjoint(one.key for one in each)
     )

@@ -8,7 +8,8 @@ from app.chat import size
 from app.chat.model import Message, Text, ToolResult
 from app.context.asking import Wish, ask
 from app.context.flaws import flaw, misread
-from app.context.plain import ask_plainly
+from app.context.plain import ask_plainly, borne_out
+from app.context.transcript import said_of
 
 TALK = (
     Message("user", (Text("The code is QX7T2L."),)),
@@ -51,6 +52,11 @@ def test_the_question_and_its_answer_fit_the_window(window: int) -> None:
     )
     chat = ask_plainly(Wish(long, limit=64), "local", family="other", window=window)
     assert size.of_chat(chat, "other") + (chat.sampling.max_tokens or 0) <= window * 1.05
+
+
+def test_a_note_that_names_what_nobody_said_is_left_out() -> None:
+    notes = "The code is QX7T2L.\nAnn Miller teaches in Osaka.\nThey noted it.\nThe code is QX7T2L for row 18."
+    assert borne_out(notes, said_of(TALK)) == "The code is QX7T2L.\nThey noted it."
 
 
 @pytest.mark.parametrize("text", ["", "Fine. </said>", "[user] And now?\n\n[assistant] Fine.", "They met. " * 200])
