@@ -25,6 +25,7 @@ from app.state.store import Store
 from app.upstreams.layers import RetryBudget
 from app.upstreams.limits import Limits
 from app.upstreams.transport import Transport
+from app.wires.threads.thread import in_background
 
 
 class Observer(Protocol):
@@ -101,8 +102,9 @@ class Engine:
         return self._budgets[upstream]
 
     def handles(self, session: Session, chat: Chat) -> Handles | None:
-        """How bulky tool results of this chat are addressed."""
-        return self.parking.handles(session, chat)
+        """How bulky tool results of this chat are addressed. None where nobody would be there to answer for them: an
+        answer that is made in the background does not come by here."""
+        return None if in_background(chat) else self.parking.handles(session, chat)
 
     def observe_summary(self, details: SummaryDetails) -> None:
         """Tell all observers of a summary."""

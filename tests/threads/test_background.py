@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -122,6 +123,23 @@ async def test_an_interaction_is_cancelled_and_stays_so(url: str, key: str) -> N
         made = await client.create(model=GEMINI, input="Hello. [[running]]", background=True)
         assert (await client.cancel(id=made.id)).status == "cancelled"
         assert (await client.get(id=made.id)).status == "cancelled"
+
+
+async def test_a_bulky_tool_result_goes_whole_where_nobody_could_answer_for_its_rows(
+    url: str, key: str, sim: Running
+) -> None:
+    rows = json.dumps([{"id": number, "name": f"row {number}", "value": number * 3} for number in range(900)])
+    nothing: Any = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
+    asked: Any = [
+        {"role": "user", "content": "The rows?"},
+        {"type": "function_call", "call_id": "call_a", "name": "rows", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "call_a", "output": rows},
+    ]
+    tools: Any = [{"type": "function", "name": "rows", "parameters": nothing, "strict": True}]
+    async with _openai(url, key) as client:
+        made = await client.responses.create(model=GPT, input=asked, tools=tools, background=True)
+        assert made.status == "queued"
+        assert sim.journal.last.body["input"][2]["output"] == rows
 
 
 async def test_an_agent_goes_to_the_provider_that_runs_it(url: str, key: str, sim: Running) -> None:
