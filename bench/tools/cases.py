@@ -32,10 +32,15 @@ class Case:
     asks: Mapping[str, Any]
 
 
-def cases(scale: float = 1.0) -> Iterator[Case]:
-    """All ten; `scale` 10 makes ten times the rows."""
+def cases(scale: float = 1.0, megabytes: float | None = None) -> Iterator[Case]:
+    """All ten; `scale` 10 makes ten times the rows, `megabytes` as many as make each result so large."""
     for make in (_reviews, _orders, _log, _hits, _listing, _code, _page, _metrics, _wide, _deep):
-        yield make(lambda count: max(int(count * scale), 20), random.Random(7))
+        times = scale if megabytes is None else megabytes * 1e6 / len(_scaled(make, 1.0).text.encode())
+        yield _scaled(make, times)
+
+
+def _scaled(make: Callable[[Count, random.Random], Case], scale: float) -> Case:
+    return make(lambda count: max(int(count * scale), 20), random.Random(7))
 
 
 Count = Callable[[int], int]

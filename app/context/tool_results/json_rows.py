@@ -21,7 +21,7 @@ MOST_OF_IT = 0.6
 DEEPEST = 4
 """Keys that an array may be nested under."""
 
-BLOCK_BYTES = 1_000_000
+BLOCK_BYTES = 2_500_000
 """Bytes of rows that are taken apart at a time, about: in cells they take ten times as many."""
 
 FEWEST = 50

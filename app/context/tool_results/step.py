@@ -6,7 +6,7 @@ It runs first, on the client's own chat: then everything behind it sees the size
 from __future__ import annotations
 
 from collections.abc import Mapping
-from hashlib import blake2b
+from hashlib import sha256
 from typing import Protocol
 
 import msgspec
@@ -226,7 +226,7 @@ def _without_asides(said: str) -> str:
 
 def _key(text: str, asked: str, settings: ToolSettings, limits: Limits, bound: str) -> bytes:
     """Of all that a small form depends on; `bound` tells whose handles are made, so that nobody gets another's."""
-    digest = blake2b(msgspec.msgpack.encode((asked, settings, limits, bound)), digest_size=20)
+    digest = sha256(msgspec.msgpack.encode((asked, settings, limits, bound)))
     digest.update(text.encode("utf-8", "surrogatepass"))
     return digest.digest()
 
