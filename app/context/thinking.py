@@ -6,17 +6,20 @@ it, or all but an oldest run. So everything up to the last turn that went out un
 thinking; what was made under the fold in force is bound to that, and stays. The same rule gives the same bytes on every
 later turn. That holds too for thinking that the client dropped and that would be put back from what the provider said:
 such a message is rebuilt, and so has nothing put back. Other providers' signatures (Gemini's) are not bound, and stay.
+
+The system prompt and the tools are the very beginning: a clock in the one, a tool that was loaded since, and what was
+made before is not put back. Thinking that the client itself sends stays where nothing is folded: that is the client's.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
 
-from app.chat.model import Message, Opaque, Part, Thinking
+from app.chat.model import Message, Opaque, Part, Thinking, ToolResult
 from app.context.known import Checkpoint, Known
 from app.context.plan import Decision, Draft
 from app.context.policy import Policy
@@ -31,21 +34,31 @@ def binds_thinking(model: str) -> bool:
 
 def unbind(draft: Draft, known: Known, policy: Policy) -> Draft:
     """The draft without thinking that was made behind another beginning; the same draft if there is none."""
-    if draft.fold is None or known.scale is None or not known.scale.binds:
+    if draft.fold is None and not known.bound_to:
+        return draft
+    if draft.fold is not None and not (known.scale and known.scale.binds):
         return draft
     messages = draft.chat.messages
     turns = [_turn(messages, known, index) for index in range(len(messages))]
-    bound = [_has_thinking(message, turn) for message, turn in zip(messages, turns, strict=True)]
-    last = _last_under_another(bound, turns, draft.fold.upto)
+    if draft.fold is None:
+        bound = [_is_put_back(message, turn) for message, turn in zip(messages, turns, strict=True)]
+        last = _last(bound, lambda index: _has_other_setup(turns[index], known.bound_to))
+        last = _end_of_task(messages, last)
+        beginning = "a system prompt and tools that are others now"
+    else:
+        line = draft.fold.upto
+        bound = [_has_thinking(message, turn) for message, turn in zip(messages, turns, strict=True)]
+        last = _last(bound, lambda i: _folded_at(turns[i]) != line or _has_other_setup(turns[i], known.bound_to))
+        beginning = "a beginning that is folded now"
+    count = sum(bound[: last + 1])
+    if not count:
+        return draft
     stripped = tuple(
         _without_thinking(message) if index <= last and bound[index] else message
         for index, message in enumerate(messages)
     )
-    count = sum(bound[: last + 1])
-    if not count:
-        return draft
     them, their = ("1 message goes", "its") if count == 1 else (f"{count} messages go", "their")
-    reason = f"{them} without {their} thinking: this model binds it to a beginning that is folded now."
+    reason = f"{them} without {their} thinking: this model binds it to {beginning}."
     chat = msgspec.structs.replace(draft.chat, messages=stripped)
     return draft.decided(Decision("thinking", str(count), reason), chat)
 
@@ -66,12 +79,35 @@ def _has_thinking(message: Message, turn: Checkpoint | None) -> bool:
     return any(map(_is_thinking, message.parts)) or bool(turn and turn.seals)
 
 
-def _last_under_another(bound: Sequence[bool], turns: Sequence[Checkpoint | None], line: bytes) -> int:
-    """The last message whose thinking was not made under the fold at `line`; -1 if there is none."""
-    for index in range(len(bound) - 1, -1, -1):
-        if bound[index] and ((turn := turns[index]) is None or turn.folded != line):
-            return index
-    return -1
+def _is_put_back(message: Message, turn: Checkpoint | None) -> bool:
+    """Whether the client dropped the thinking of this message, so that it would be put back."""
+    return message.role == "assistant" and turn is not None and turn.seals and not any(map(_is_thinking, message.parts))
+
+
+def _folded_at(turn: Checkpoint | None) -> bytes | None:
+    return turn.folded if turn is not None else None
+
+
+def _has_other_setup(turn: Checkpoint | None, setup: bytes) -> bool:
+    """Whether system prompt or tools were others at this turn; not if nobody noted them."""
+    return turn is not None and bool(turn.setup and setup) and turn.setup != setup
+
+
+def _last(bound: Sequence[bool], elsewhere: Callable[[int], bool]) -> int:
+    """The last message whose thinking was made behind another beginning; -1 if there is none."""
+    return next((index for index in range(len(bound) - 1, -1, -1) if bound[index] and elsewhere(index)), -1)
+
+
+def _end_of_task(messages: Sequence[Message], index: int) -> int:
+    """The last message before the user speaks again: of one task's thinking Anthropic wants all or none, and what was
+    left out once must not come back, as what was made since is bound to its absence."""
+    while 0 <= index < len(messages) - 1 and not _asks(messages[index + 1]):
+        index += 1
+    return index
+
+
+def _asks(message: Message) -> bool:
+    return message.role == "user" and any(not isinstance(part, ToolResult) for part in message.parts)
 
 
 def _without_thinking(message: Message) -> Message:

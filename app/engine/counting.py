@@ -64,8 +64,12 @@ class Counting:
             fixed=self._fixed_of(chat, setup, family),
             received=received,
             setup=setup,
-            binds=candidate.upstream.kind == "anthropic" and binds_thinking(model),
+            binds=self.binds(candidate),
         )
+
+    def binds(self, candidate: Candidate) -> bool:
+        """Whether the model's thinking holds only behind the prefix that it was made behind."""
+        return candidate.upstream.kind == "anthropic" and binds_thinking(candidate.model)
 
     def learn(self, candidate: Candidate, guessed: int, reported: int) -> None:
         """A prompt that was estimated (uncorrected) at `guessed` tokens took `reported`."""

@@ -149,9 +149,11 @@ async def planned(
     window = rules.counting.window(candidates[0])
     policy = policy_of(rules.policy, route_policy, chat.options, agent=bool(chat.tools), window=window)
     resumed = bool(RESUMED & chat.rest.keys())
-    scale = None
-    if worth_counting(policy, size, window):
+    scale, digest = None, b""
+    binds, counts = rules.counting.binds(candidates[0]), worth_counting(policy, size, window)
+    if binds or counts:
         digest = await beside(size, setup, chat.system, chat.tools)
+    if counts:
         scale = await beside(size, rules.counting.scale, chat, digest, candidates[0], size // 4, window)
     asked = asked_for(chat, addresses, folds=scale is not None)
     recalled = await recall(session, asked)
@@ -165,6 +167,7 @@ async def planned(
         waits=not resumed,
         chains=_chains(candidates[0], chat),
         handles=None if chat.plain or recalled.bypassed or policy.off else rules.handles(session, chat),
+        bound_to=digest if binds else b"",
     )
     steps = RESUMING if resumed else rules.steps
     made = await beside(size, _plan, chat, known, policy, steps)

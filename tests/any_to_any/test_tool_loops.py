@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.any_to_any.clients import FORMATS, Format, Json
@@ -76,4 +78,22 @@ async def test_a_chat_that_changes_its_model_half_way_shows_nobody_the_others_th
         said = await other.say("Say: go on")
         assert said.text == "go on"
         history = other.history
+    assert world.refused == []
+
+
+@pytest.mark.parametrize("changes", ["at every step", "once"])
+async def test_a_system_prompt_that_changes_in_a_tool_loop_costs_its_thinking_and_no_refusal(
+    world: World, changes: str
+) -> None:
+    """Claude's newest models bind thinking to the system prompt, and a clock stands in many of them."""
+    options: Json = {"tools": {"count_up": COUNT}, "thinks": True, "bare": True, "model": "claude-opus-5-5"}
+    talk = world.client("chat", "anthropic", system="It is 12:00.", **options)
+    said = await talk.say("Please " + ", then ".join(f'call count_up with {{"to": {to}}}' for to in (1, 2, 3)) + ".")
+    for minute in (1, 2, 3):
+        now = minute if changes == "at every step" else 1
+        talk.setup = replace(talk.setup, system=f"It is 12:0{now}.")
+        said = await talk.give((said.calls[0], f"counted {minute}"))
+    talk.setup = replace(talk.setup, system="It is 12:09.")
+    assert (await talk.say("Say: done")).text == "done"
+    assert (await talk.say("Say: again")).text == "again"
     assert world.refused == []

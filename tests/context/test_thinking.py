@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from app.chat.model import Message, Native, Opaque, Text, Thinking
+from app.chat.model import Message, Native, Opaque, Text, Thinking, ToolCall, ToolResult
 from app.context.known import Checkpoint, Hop
 from app.context.thinking import binds_thinking, unbind
 from tests.context.folding import SMALL, answered, draft_of, fold_of, known_of, told
@@ -56,6 +56,63 @@ def test_a_chat_that_is_not_folded_keeps_all_of_it() -> None:
     known = known_of(CHAT, scale={"binds": True})
     draft = draft_of(CHAT)
     assert unbind(draft, known, SMALL) is draft
+
+
+def _put_back(*setups: bytes, bound_to: bytes = b"now") -> list[bool]:
+    """Which answers of a chat whose client dropped all thinking would still get it back; `setups`: what each was made
+    behind."""
+    chat = tuple(
+        Message(message.role, tuple(part for part in message.parts if isinstance(part, Text))) for message in CHAT
+    )
+    turns = [
+        answered(chat, 2 + 2 * index, setup=made, sealed=b'[{"type":"thinking"}]') for index, made in enumerate(setups)
+    ]
+    made = unbind(draft_of(chat), known_of(chat, *turns, bound_to=bound_to), SMALL).chat.messages
+    return [made[1 + 2 * index] is chat[1 + 2 * index] for index in range(len(setups))]
+
+
+@pytest.mark.parametrize(
+    ("setups", "stay"),
+    [
+        pytest.param((b"now", b"now"), [True, True], id="nothing changed"),
+        pytest.param((b"old", b"now"), [False, True], id="the first was made behind another system prompt"),
+        pytest.param((b"now", b"old", b"now"), [False, False, True], id="one in between: nothing before it stays"),
+        pytest.param((b"a", b"b", b"c"), [False, False, False], id="a clock in the system prompt"),
+        pytest.param((b"", b"now"), [True, True], id="nobody noted it"),
+    ],
+)
+def test_thinking_made_behind_another_system_prompt_or_other_tools_is_not_put_back(
+    setups: tuple[bytes, ...], stay: list[bool]
+) -> None:
+    assert _put_back(*setups) == stay
+    assert _put_back(*setups, bound_to=b"") == [True] * len(setups), "a model that does not bind it"
+
+
+def test_of_one_task_all_thinking_is_put_back_or_none() -> None:
+    """The system prompt changed between the steps of a task; the next task is put back again."""
+    steps: list[Message] = []
+    for number in range(3):
+        steps += [
+            Message("assistant", (ToolCall(f"c{number}", "f", f'{{"n":{number}}}'),)),
+            Message("user", (ToolResult(f"c{number}", (Text("r"),)),)),
+        ]
+    chat = (
+        Message("user", (Text("do it"),)),
+        *steps,
+        *told("u t u")[1:2],
+        Message("user", (Text("more"),)),
+        *steps[:2],
+    )
+    sealed = b'[{"type":"thinking"}]'
+    turns = [answered(chat, at, setup=made, sealed=sealed) for at, made in ((2, b"old"), (4, b"now"), (6, b"now"))]
+    turns.append(answered(chat, 10, setup=b"now", sealed=sealed))
+    made = unbind(draft_of(chat), known_of(chat, *turns, bound_to=b"now"), SMALL).chat.messages
+    assert [made[place] is chat[place] for place in (1, 3, 5, 9)] == [False, False, False, True]
+
+
+def test_thinking_that_the_client_itself_sends_behind_another_system_prompt_is_the_client_s() -> None:
+    draft = draft_of(CHAT)
+    assert unbind(draft, known_of(CHAT, answered(CHAT, 2, setup=b"old"), bound_to=b"now"), SMALL) is draft
 
 
 def test_the_words_of_the_answers_stay_and_the_plan_says_what_left() -> None:
