@@ -13,7 +13,7 @@ from app.wires.wire import Inbound, Stamp
 from tests.any_to_any.cited import BETWEEN, EXPECTED, FIRST, SECOND, STREAMED, WHOLE, WORDS, Cited, gathered, read
 from tests.any_to_any.clients import FORMATS, Format, Json
 from tests.any_to_any.rows import HELLO
-from tests.any_to_any.rows_answers import anthropic, generate
+from tests.any_to_any.rows_answers import anthropic, chat, generate, interactions, responses
 from tests.any_to_any.table import WIRES
 
 PAIRS = [(upstream, client) for upstream in FORMATS for client in FORMATS]
@@ -27,9 +27,9 @@ def _asked(client: Format) -> Chat:
 
 def _through(upstream: Format, client: Format, answer: bytes, *, streamed: bool, stream: bool) -> bytes:
     """What a client gets of a provider's answer; `streamed` is how it came, `stream` how it is wanted."""
-    chat = _asked(client)
-    reader = WIRES[upstream].reader(chat, streamed, lambda: "1")
-    writer = WIRES[client].writer(chat, Stamp("1", 1_790_000_000), stream)
+    talk = _asked(client)
+    reader = WIRES[upstream].reader(talk, streamed, lambda: "1")
+    writer = WIRES[client].writer(talk, Stamp("1", 1_790_000_000), stream)
     events = [event for byte in answer for event in reader.feed(bytes((byte,)))] + reader.close()
     return b"".join(map(writer.write, events)) + writer.close()
 
@@ -69,11 +69,11 @@ def test_a_stream_and_an_answer_in_one_piece_say_the_same(upstream: Format, clie
 @pytest.mark.parametrize("client", [client for client in FORMATS if client != "anthropic"])
 def test_words_behind_a_pause_are_cited_at_their_place_in_the_whole_answer(client: Format) -> None:
     """Anthropic pauses an answer and goes on with it: its client of another format sees one."""
-    chat, hops, seen = _asked(client), Hops(), Reply()
-    writer = WIRES[client].writer(chat, Stamp("1", 1_790_000_000), False)
+    talk, hops, seen = _asked(client), Hops(), Reply()
+    writer = WIRES[client].writer(talk, Stamp("1", 1_790_000_000), False)
     paused = anthropic({"type": "text", "text": "⏸ 最初に、"}, stop="pause_turn")
     for answer in (paused, WHOLE["anthropic"]):
-        reader = WIRES["anthropic"].reader(chat, False, lambda: "1")
+        reader = WIRES["anthropic"].reader(talk, False, lambda: "1")
         for event in hops.behind([*reader.feed(json.dumps(answer).encode()), *reader.close()]):
             seen.add(event)
             writer.write(event)
@@ -89,3 +89,50 @@ def test_what_gemini_recites_is_cited_too(name: str) -> None:
     answer = json.dumps(generate({"text": WORDS}, citationMetadata={name: [source]})).encode()
     body = json.loads(_through("generate", "chat", answer, streamed=False, stream=False))
     assert read("chat", body) == (WORDS, [("https://example.com/poem", "", SECOND)])
+
+
+_URL = "https://example.com/odd"
+_FLAT: Json = {"type": "url_citation", "url": _URL, "title": "odd"}
+
+
+def _odd(upstream: Format, place: Json) -> Json:
+    """An answer whose citation has this place."""
+    match upstream:
+        case "chat":
+            inner = {"url": _URL, "title": "odd", **place}
+            return chat(content=WORDS, annotations=[{"type": "url_citation", "url_citation": inner}, "odd"])
+        case "responses":
+            part = {"type": "output_text", "text": WORDS, "annotations": [_FLAT | place, "odd"]}
+            item = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [part]}
+            return responses(item)
+        case "generate":
+            segment = {f"{name.split('_')[0]}Index": value for name, value in place.items()}
+            support = {"segment": segment, "groundingChunkIndices": [0, 7, "odd"]}
+            sources = {
+                "groundingChunks": [{"web": {"uri": _URL, "title": "odd"}}],
+                "groundingSupports": [support, "odd"],
+            }
+            return generate({"text": WORDS}, groundingMetadata=sources)
+        case _:
+            content = {"type": "text", "text": WORDS, "annotations": [_FLAT | place, "odd"]}
+            return interactions({"type": "model_output", "content": [content]})
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        {},
+        {"start_index": 0, "end_index": 0},
+        {"start_index": 9, "end_index": 3},
+        {"start_index": "a", "end_index": None},
+        {"start_index": -4, "end_index": -1},
+    ],
+    ids=["none", "empty", "reversed", "no numbers", "negative"],
+)
+@pytest.mark.parametrize(("upstream", "client"), [pair for pair in PAIRS if pair[0] not in ("anthropic", pair[1])])
+def test_a_citation_without_a_usable_place_stands_for_the_whole_text(
+    upstream: Format, client: Format, place: Json
+) -> None:
+    answer = json.dumps(_odd(upstream, place)).encode()
+    body: Json = json.loads(_through(upstream, client, answer, streamed=False, stream=False))
+    assert read(client, body) == (WORDS, [(_URL, "odd", WORDS)])

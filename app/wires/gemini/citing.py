@@ -97,7 +97,7 @@ class Grounding:
                 characters_before(part, first if isinstance(first, int) else 0),
                 characters_before(part, last),
             )
-            if not words or part[slice(*place)] == words:
+            if place[0] < place[1] and (not words or part[slice(*place)] == words):
                 return start + place[0], start + place[1]
         found = text.find(words) if words else -1
         return (found, found + len(words)) if found >= 0 else (0, len(text))

@@ -47,10 +47,12 @@ def _citation(said: Json, text: str, start: int) -> Citation:
     first, last = said.get("start_index"), said.get("end_index")
     begin = characters_before(text, first) if isinstance(first, int) else 0
     end = characters_before(text, last) if isinstance(last, int) else len(text)
+    if end <= begin:  # no place at all: it stands for the whole text
+        begin, end = 0, len(text)
     kind = as_text(said.get("type"))
     url = as_text(said.get("url")) if kind in LINKS else ""
     title = as_text(said.get(LINKS.get(kind, "")))
-    return Citation(url, title, "", start + begin, start + max(begin, end), Native(NAME, said))
+    return Citation(url, title, "", start + begin, start + end, Native(NAME, said))
 
 
 def annotation(cited: Citation, text: str, start: int) -> Json:

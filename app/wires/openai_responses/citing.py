@@ -26,9 +26,10 @@ _OURS = re.compile(r"ws_[0-9A-Za-z]+_\d+")
 
 
 def citation(annotation: Json, start: int, length: int) -> Citation:
-    """An annotation of a part that begins at `start` of the answer and has `length` code points so far."""
+    """An annotation of a part that begins at `start` of the answer and has `length` code points so far. One without a
+    place stands for all of them."""
     first, last = annotation.get("start_index"), annotation.get("end_index")
-    if not (isinstance(first, int) and isinstance(last, int) and 0 <= first <= last):
+    if not (isinstance(first, int) and isinstance(last, int) and 0 <= first < last):
         first, last = 0, length
     url = as_text(annotation.get("url")) if annotation.get("type") == KIND else ""
     native = Native(NAME, annotation)
