@@ -217,4 +217,6 @@ def _at(entry: Entry | None, addresses: Sequence[bytes]) -> dict[bytes, Checkpoi
 
 def _cost(checkpoint: Checkpoint) -> int:
     folded = len(_pack(checkpoint.fold)) if checkpoint.fold is not None else 0
-    return _CHECKPOINT_COST + len(checkpoint.sealed) + 3 * folded + len(checkpoint.handle)
+    fetched = (checkpoint.hops, checkpoint.open, checkpoint.said)
+    rows = len(_pack(fetched)) if checkpoint.hops or checkpoint.open else 0
+    return _CHECKPOINT_COST + len(checkpoint.sealed) + 3 * folded + len(checkpoint.handle) + rows

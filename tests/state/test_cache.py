@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.context.known import Checkpoint
+from msgspec.structs import replace
+
+from app.context.known import Checkpoint, Fetch, Hop
 from app.state.cache import Cache
 from app.state.keys import Session
 from tests.state.samples import addresses, checkpoint, session
@@ -64,6 +66,14 @@ def test_what_is_on_its_way_is_used_unless_the_session_is_somebody_elses_by_then
     other = session()
     cache.given(other, [given], NEW)
     assert answer(cache, other, [given.address], None, OLD) == {}
+
+
+def test_what_a_model_fetched_counts_as_much_as_what_it_sealed() -> None:
+    cache, row = Cache(), Fetch("c1", "fetch_rows", "{}", "x" * 20_000)
+    write(cache, session(), NEW, replace(checkpoint(), hops=(Hop("", (row, row)),)))
+    assert cache.size > 40_000
+    write(cache, session(), NEW, replace(checkpoint(), open=(row,)))
+    assert cache.size > 60_000
 
 
 def test_bytes_are_counted_and_given_back() -> None:
