@@ -66,21 +66,37 @@ def _marked_part(part: Part, mark: Native) -> Part:
 
 
 def limited(body: Body) -> Body:
-    """The request with at most four marks: the oldest among the messages go first; a copy if any had to go."""
+    """The request with at most four marks; a copy if any had to go.
+
+    The newest mark of the messages stays, and the last one of the system text: the oldest of the messages' go first, then
+    of the system text's, then of the tools'. What stands before a mark that stays is cached with it.
+    """
     spare = _count(cast(Body, msgspec.json.decode(encode(body)))) - MOST
     if spare <= 0:
         return body
-    messages = list(body["messages"])
-    for place, message in enumerate(messages):
-        if spare <= 0:
-            break
-        raw = encode(message)
-        if SPELLED not in raw:
-            continue
-        opened = cast(Block, msgspec.json.decode(raw))
-        spare -= _strip(opened, spare)
-        messages[place] = opened
-    return body | {"messages": messages}
+    made = dict(body)
+    for name, kept in (("messages", 1), ("system", 1), ("tools", 0), ("system", 0), ("messages", 0)):
+        if spare > 0 and name in made:
+            made[name], taken = _spared(made[name], spare, kept)
+            spare -= taken
+    return made
+
+
+def _spared(listed: Any, most: int, kept: int) -> tuple[Any, int]:
+    """The list without up to `most` of its marks, first ones first, of which the last `kept` stay; how many went."""
+    entries = list(RAW_LIST.decode(encode(listed))) if _is_list(listed) else []
+    opened = [cast(Block, msgspec.json.decode(entry)) if SPELLED in bytes(entry) else None for entry in entries]
+    most = min(most, sum(map(_count, opened)) - kept)
+    taken = 0
+    for place, entry in enumerate(opened):
+        if entry is not None and taken < most:
+            taken += _strip(entry, most - taken)
+            entries[place] = msgspec.Raw(encode(entry))
+    return (entries if taken else listed), taken
+
+
+def _is_list(listed: Any) -> bool:
+    return isinstance(listed, list) or (isinstance(listed, msgspec.Raw) and bytes(memoryview(listed)[:1]) == b"[")
 
 
 def _places(messages: list[Any]) -> list[int]:

@@ -141,3 +141,13 @@ def test_a_newest_message_that_cannot_carry_a_mark_goes_without() -> None:
     empty = openai(user("a"), {"role": "assistant", "content": "b"})
     body = marked(decoded("openai", empty))
     assert body["messages"][0]["content"] == [text("a", **MARK)]
+
+
+def test_marks_of_system_text_and_tools_alone_are_no_more_than_four_and_the_newest_message_keeps_its() -> None:
+    front = {"role": "system", "content": [text(f"s{number}", **MARK) for number in range(6)]}
+    body, _ = to_claude(
+        decoded("openai", openai(front, user([text("u", **MARK)]), tools=[{**openai_tool("f"), **MARK}]))
+    )
+    assert json.dumps(body).count("cache_control") == 4
+    assert body["messages"][0]["content"] == [text("u", **MARK)]
+    assert [block["text"] for block in body["system"] if "cache_control" in block] == ["s4", "s5"]
