@@ -122,9 +122,10 @@ class Sender:
 
     def _rejoined(self, chat: Chat, candidate: Candidate) -> Chat:
         """The chat that was planned, and behind it what the hops of its answer said."""
-        whole, _ = restored(for_candidate(self._planned, False), self._checkpoints, candidate)
-        messages = (*whole.messages, *chat.messages[self._begun :])
-        return msgspec.structs.replace(whole, messages=messages, sampling=chat.sampling, continues="", plain=False)
+        said, sampling = chat.messages[self._begun :], chat.sampling
+        chat, _ = restored(for_candidate(self._planned, False), self._checkpoints, candidate)
+        messages = (*chat.messages, *said)
+        return msgspec.structs.replace(chat, messages=messages, sampling=sampling, continues="", plain=False)
 
     async def _try(self, chat: Chat, candidate: Candidate, checkpoints: Mapping[int, Checkpoint], strict: bool) -> Sent:
         self.last = candidate
