@@ -68,8 +68,8 @@ def _marked_part(part: Part, mark: Native) -> Part:
 def limited(body: Body) -> Body:
     """The request with at most four marks; a copy if any had to go.
 
-    The newest mark of the messages stays, and the last one of the system text: the oldest of the messages' go first, then
-    of the system text's, then of the tools'. What stands before a mark that stays is cached with it.
+    The newest mark of the messages stays, and the last one of the system text: the oldest of the messages' go first,
+    then of the system text's, then of the tools'. What stands before a mark that stays is cached with it.
     """
     spare = _count(cast(Body, msgspec.json.decode(encode(body)))) - MOST
     if spare <= 0:
