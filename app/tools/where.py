@@ -17,6 +17,10 @@ MOST = 8
 Said: TypeAlias = str | int | Decimal | bool | list[Any] | None
 
 
+LONGEST_VALUE = 4000
+"""Bytes of a value to compare with, of all of a list together: each row is compared with the whole of it."""
+
+
 class BadFilterError(Exception):
     """What is wrong with a filter, in a sentence that tells the model how to put it."""
 
@@ -84,6 +88,11 @@ def _condition(said: Mapping[str, Any], fields: Sequence[str]) -> Condition:
         value = _list(value)
     if op == "in" and not isinstance(value, list):
         raise BadFilterError('The operator in wants a list as its value, such as ["a","b"].')
+    if (length := len(msgspec.json.encode(cast(object, value)))) > LONGEST_VALUE:
+        raise BadFilterError(
+            f"The value of the condition on {name[:60]!r} takes {length:,} bytes, and {LONGEST_VALUE:,} are the most. "
+            f"Give a part of it, with contains or starts_with."
+        )
     return Condition(name, op, value)
 
 

@@ -213,6 +213,8 @@ def test_a_bad_handle_of_any_sort_gets_the_same_answer() -> None:
         ('{"handle":"r","offset":-1}', "0 or more"),
         ('{"handle":"r","offset":"many"}', "whole numbers"),
         ('{"handle":7}', "handle and search are text"),
+        ('{"handle":"r","where":{"field":"order","op":"contains","value":"' + "x" * 5000 + '"}}', "4,000 are the most"),
+        ('{"handle":"r","where":{"field":"order","op":"in","value":[' + ",".join(["7"] * 5000) + "]}}", "are the most"),
         ('{"handle":"r","where":{"field":"order","op":">"}}', "no value to compare with"),
         ('{"handle":"r","fields":["nope"]}', "Their fields: order, customer, amount"),
         ('{"handle":"r","where":{"field":"nope","op":"=","value":1}}', "Their fields: order"),
