@@ -60,7 +60,7 @@ TRIP = (
 ONE_TURN = 15
 """Messages of it that the first turn has: long enough for a summary to be made, and not yet for it to be needed."""
 
-TRIES = 4
+TRIES = 6
 """Summaries that a model of this size may spoil before the gate lets one pass."""
 
 

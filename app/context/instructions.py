@@ -174,7 +174,12 @@ def few_closing(language: Language, missing: Sequence[str] = ()) -> str:
     """
     apart, ask = ("、", "：") if language == "japanese" else ("; ", ":")
     values = f" ({apart.join(missing)})" if missing else ""
-    return f"---\n\n{_ALL[language].among}{values}{ask}\n\n1."
+    return f"---\n\n{_ALL[language].among}{values}{ask}\n\n1. {begun(language)}"
+
+
+def begun(language: Language) -> str:
+    """How the first of those notes begins. What somebody said is more likely to be quoted than made up."""
+    return "ユーザーの発言：" if language == "japanese" else "The user said:"
 
 
 def closing(language: Language) -> str:

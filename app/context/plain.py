@@ -15,9 +15,10 @@ from app.chat.model import Chat, Message, Text
 from app.chat.windows import window_of
 from app.context.asking import CERTAIN, LEAST, MISSING_CHARACTERS, Wish, sampling_of
 from app.context.critical import Said, critical
-from app.context.instructions import few_closing, few_orders, language_of
+from app.context.instructions import begun, few_closing, few_orders, language_of
 from app.context.retention import verdict
 from app.context.transcript import fitted, said_of, shut
+from app.context.written import unnumbered
 
 MOST_NAMED = 12
 """Missing values that are named: a long list would be gone on with in place of the notes."""
@@ -26,7 +27,7 @@ MOST_NAMED = 12
 def ask_plainly(wish: Wish, model: str, *, family: Family, window: int, missing: Sequence[str] = ()) -> Chat:
     """The question as a chat that any upstream can be sent; see asking.ask for the arguments. Never fails."""
     said = (*(Said("assistant", text) for text in wish.rolled), *said_of(wish.messages))
-    language = language_of(said, wish.before)
+    language = language_of(said_of(wish.messages), (*wish.rolled, *wish.before))
     named = [" ".join(value.split())[:MISSING_CHARACTERS] for value in missing[:MOST_NAMED]]
     system, end = few_orders(language), few_closing(language, list(filter(None, named)))
     whole = window if window > 0 else window_of(model).context
@@ -46,6 +47,13 @@ def ask_plainly(wish: Wish, model: str, *, family: Family, window: int, missing:
         store=False,
         plain=True,
     )
+
+
+def notes_of(text: str, wish: Wish) -> str:
+    """The notes in an answer, whether it goes on with the list that was begun or begins it once more."""
+    opening = begun(language_of(said_of(wish.messages), (*wish.rolled, *wish.before)))
+    begins = not text or text.startswith(("1.", opening))
+    return unnumbered(text if begins else f"{opening} {text}")
 
 
 def borne_out(text: str, said: Sequence[Said]) -> str:

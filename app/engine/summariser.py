@@ -17,8 +17,8 @@ from app.chat.model import Chat
 from app.chat.reply import Reply
 from app.context.asking import ask, flaw
 from app.context.errand import Errand
-from app.context.plain import ask_plainly, borne_out
-from app.context.written import ENOUGH, enough, unnumbered, usable, visible
+from app.context.plain import ask_plainly, borne_out, notes_of
+from app.context.written import ENOUGH, enough, usable, visible
 from app.engine.routing import Candidate
 from app.engine.sending import Sender
 from app.errors import UpstreamError
@@ -147,7 +147,7 @@ def _take(reply: Reply, events: Iterable[Event]) -> None:
 def _judged(heard: _Heard, task: Errand, family: Family, *, plain: bool) -> Said:
     reply, limit = heard.reply, task.wish.limit
     shown = visible(reply.text)
-    text, finish = usable(unnumbered(shown) if plain else shown, heard.finish, limit, family)
+    text, finish = usable(notes_of(shown, task.wish) if plain else shown, heard.finish, limit, family)
     if plain:
         text = borne_out(text, task.said)
     wrong = flaw(text, finish, original=task.tokens, tokens=size.of_text(text, family), limit=limit)

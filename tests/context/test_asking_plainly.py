@@ -8,7 +8,7 @@ from app.chat import size
 from app.chat.model import Message, Text, ToolResult
 from app.context.asking import Wish, ask
 from app.context.flaws import flaw, misread
-from app.context.plain import ask_plainly, borne_out
+from app.context.plain import ask_plainly, borne_out, notes_of
 from app.context.transcript import said_of
 
 TALK = (
@@ -30,7 +30,7 @@ def test_the_conversation_stands_first_and_a_begun_list_last() -> None:
     assert lines[:3] == ["[assistant] They met in May.", "[user] The code is QX7T2L.", "[assistant] Noted."]
     assert "[tool] row 17" in lines
     assert "</said>" not in lines[-4]
-    assert lines[-1] == "1."
+    assert lines[-1] == "1. The user said:"
     assert _words(chat.system[0]).startswith("Summarise")
     assert (chat.store, chat.plain, chat.tools) == (False, True, ())
 
@@ -52,6 +52,19 @@ def test_the_question_and_its_answer_fit_the_window(window: int) -> None:
     )
     chat = ask_plainly(Wish(long, limit=64), "local", family="other", window=window)
     assert size.of_chat(chat, "other") + (chat.sampling.max_tokens or 0) <= window * 1.05
+
+
+@pytest.mark.parametrize(
+    ("answer", "notes"),
+    [
+        ("the code is QX7T2L.\n2. They met.", "The user said: the code is QX7T2L.\nThey met."),
+        ("1. The code is QX7T2L.\n2. They met.", "The code is QX7T2L.\nThey met."),
+        ("The user said: fine.", "The user said: fine."),
+        ("", ""),
+    ],
+)
+def test_the_list_may_be_gone_on_with_or_begun_once_more(answer: str, notes: str) -> None:
+    assert notes_of(answer, Wish(TALK)) == notes
 
 
 def test_a_note_that_names_what_nobody_said_is_left_out() -> None:
