@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from app.chat.events import Event, Finished, Started, TextDelta, ThinkingDelta, ToolCalled, Usage
 from app.chat.model import Chat, Message, Native
 from app.engine.background import settled
+from app.engine.beside import beside
 from app.engine.relay import Relay
 from app.errors import ClientError
 from app.state.keys import Session
@@ -69,7 +70,7 @@ async def continued(
         StateError: the store, which holds the one copy, is away.
     """
     threads = THREADS[wire.name]
-    if named := threads.referred(inbound.body):
+    if named := await beside(len(inbound.body), threads.referred, inbound.body):
         inbound = await _with_items(engine, inbound, named, tenant)
         chat = wire.decode(inbound)
     if not (chat.continues or chat.conversation):
@@ -85,8 +86,8 @@ async def continued(
     before = [*await engine.store.threads.load(session, end.before), end] if end else []
     history = tuple(told.history for told in before)
     thread = Thread(chat, tuple(told.id for told in before), session, history)
-    body = threads.whole(inbound.body, history)
-    whole = wire.decode(Inbound(body, inbound.model, inbound.stream, inbound.framing))
+    body = await beside(len(inbound.body) + sum(map(len, history)), threads.whole, inbound.body, history)
+    whole = await beside(len(body), wire.decode, Inbound(body, inbound.model, inbound.stream, inbound.framing))
     if chat.resume:
         return _untouched(chat), Thread(chat, thread.before, session, history, whole=whole.messages)
     chat = whole

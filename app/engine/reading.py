@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from app.chat.address import Chain
-from app.chat.model import Chat
+from app.chat.model import Chat, Message
 from app.engine.beside import beside
 from app.engine.memo import Look, Memo, Seen, goes_on, keys_of
 from app.engine.request import Request
@@ -38,6 +40,12 @@ async def heard(request: Request, memo: Memo) -> Heard:
     if found.seen is not None:
         memo.keep(look, found.seen)
     return found
+
+
+def addressed(messages: Sequence[Message], tenant: bytes) -> tuple[Chain, tuple[bytes, ...]]:
+    """The chain behind these messages, and where each of them ends."""
+    chain = Chain(tenant)
+    return chain, tuple(map(chain.extend, messages))
 
 
 def _read(request: Request, look: Look) -> Heard:

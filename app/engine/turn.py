@@ -15,13 +15,14 @@ from app.chat.size import rough
 from app.context import chaining, report
 from app.context.known import Known
 from app.context.plan import Plan
+from app.engine.beside import beside
 from app.engine.continuing import Thread, as_asked, continued, refuse_confined
 from app.engine.counting import counted, near_a_threshold
 from app.engine.engine import Engine
 from app.engine.fetching import Fetching
 from app.engine.parking import parked_in
 from app.engine.planning import Planned, planned, with_sending
-from app.engine.reading import heard
+from app.engine.reading import addressed, heard
 from app.engine.relay import Relay
 from app.engine.remembering import note_begun, remember
 from app.engine.request import Out, Request
@@ -128,12 +129,10 @@ class Turn:
         found = continued(self.engine, request.wire, request.inbound, before, tenant, request.credential)
         self.chat, self.thread = await found
         if self.chat.messages is not before.messages:
-            self._chain = Chain(request.tenant)
-            self.addresses = tuple(map(self._chain.extend, self.chat.messages))
+            messages = self.chat.messages
+            self._chain, self.addresses = await beside(self._size(), addressed, messages, request.tenant)
         if self.thread.whole:
-            self._chain = Chain(request.tenant)
-            for message in self.thread.whole:
-                self._chain.extend(message)
+            self._chain, _ = await beside(self._size(), addressed, self.thread.whole, request.tenant)
         return self.chat, self.addresses
 
     def _take(self, made: Planned) -> Planned:
