@@ -25,6 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Which body, and what does not stand in it."""
     parser.add_argument("file", metavar="FILE", help="a request body in any client's format; - reads standard input")
     parser.add_argument("--model", default="", metavar="M", help="the model, for a Gemini body: its path names it")
+    parser.add_argument("--format", default="", metavar="F", help="the format, where a body would fit two")
     parser.add_argument("--json", action="store_true", help="print everything as JSON, the request itself too")
 
 
@@ -38,7 +39,7 @@ def run(given: argparse.Namespace) -> int:
 
     settings = load(given.config)
     try:
-        made = asyncio.run(_preview(settings, _body(given.file), given.model))
+        made = asyncio.run(_preview(settings, _body(given.file), given.model, given.format))
     except OSError as error:
         return _complain(f"{given.file} cannot be read: {error.strerror or error}.")
     except ProxyError as error:
@@ -56,7 +57,7 @@ def _complain(message: str) -> int:
     return 2
 
 
-async def _preview(settings: Settings, body: bytes, model: str) -> Preview:
+async def _preview(settings: Settings, body: bytes, model: str, named: str) -> Preview:
     from app.context.steps import STEPS
     from app.engine.counting import Counting
     from app.engine.planning import FixedRules
@@ -69,7 +70,7 @@ async def _preview(settings: Settings, body: bytes, model: str) -> Preview:
     async with AsyncExitStack() as stack:
         routes = Routes(routes_of(described), await upstreams_of(described, stack))
     rules = FixedRules(routes, policy_numbers(settings), STEPS, settings.strict, time.time, Counting(Limits()))
-    return await preview(rules, body, model=model, headers={}, tenant=b"", recall=None)
+    return await preview(rules, body, model=model, named=named, headers={}, tenant=b"", recall=None)
 
 
 def _table(made: Preview) -> str:

@@ -61,9 +61,10 @@ class Thread(msgspec.Struct, frozen=True):
 
 
 async def continued(
-    engine: Engine, wire: Wire, inbound: Inbound, chat: Chat, tenant: str, credential: Credential = NOBODY
+    engine: Engine, wire: Wire, inbound: Inbound, chat: Chat, tenant: str, credential: Credential | None = NOBODY
 ) -> tuple[Chat, Thread]:
-    """The whole chat, and the thread that it is part of. `credential` is for a provider that still makes its end.
+    """The whole chat, and the thread that it is part of. `credential` is for a provider that still makes its end; None:
+    no provider may be asked.
 
     Raises:
         ClientError: the id names nothing, or an answer that is not complete.
@@ -80,7 +81,7 @@ async def continued(
         return _foreign(engine, wire, chat), Thread(chat, foreign=True)
     session, end = found
     if end is not None and end.running:
-        end = await settled(engine, session, end, credential)
+        end = await settled(engine, session, end, credential) if credential is not None else end
         if end.running:
             raise threads.unended(chat.continues or chat.conversation, _named_by(chat, wire))
     before = [*await engine.store.threads.load(session, end.before), end] if end else []

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-
-import msgspec
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from app.chat.address import addresses
 from app.chat.model import Chat
 from app.chat.size import rough
 from app.context.memory import merged, patch_of, within_limit
 from app.context.preview import Asked, Preview
+from app.engine.continuing import Thread, as_asked, refuse_confined
+from app.engine.formats import Format, format_of, inbound_of
 from app.engine.planning import Planned, Recall, Rules, planned, with_sending
 from app.engine.restoring import for_candidate, restored
 from app.engine.sending import refuse_losses
@@ -18,41 +18,23 @@ from app.engine.sessions import said_id, session_of
 from app.errors import ClientError
 from app.state.keys import Session
 from app.state.store import Recalled
-from app.wires.envelope import encode, open_body, read, read_or_mend
-from app.wires.gemini import GEMINI
-from app.wires.openai_chat import OPENAI_CHAT
+from app.wires.threads import THREADS
 from app.wires.wire import Inbound, Outbound, Wire
 
-Fields = Mapping[str, msgspec.Raw]
-MODEL = msgspec.json.Decoder(str)
-
-
-class Format(msgspec.Struct, frozen=True):
-    """A format that a body may be in.
-
-    Args:
-        name: as people call it.
-        field: the field that gives it away.
-        fits: whether a body with these fields is in this format.
-        in_path: the model stands in the path, not in the body.
-    """
-
-    name: str
-    wire: Wire
-    field: str
-    fits: Callable[[Fields], bool]
-    in_path: bool = False
-
-
-FORMATS: tuple[Format, ...] = (
-    Format("OpenAI Chat Completions", OPENAI_CHAT, "messages", lambda fields: "messages" in fields),
-    Format("Gemini generateContent", GEMINI, "contents", lambda fields: "contents" in fields, in_path=True),
-)
-"""Tried in this order."""
+Continue = Callable[[Wire, Inbound, Chat], Awaitable[tuple[Chat, Thread]]]
+"""Makes a chat whole whose client sends only what is new: `continued`, with a store behind it."""
 
 
 async def preview(
-    rules: Rules, body: bytes, *, model: str = "", headers: Mapping[bytes, bytes], tenant: bytes, recall: Recall | None
+    rules: Rules,
+    body: bytes,
+    *,
+    model: str = "",
+    named: str = "",
+    headers: Mapping[bytes, bytes],
+    tenant: bytes,
+    recall: Recall | None,
+    whole: Continue | None = None,
 ) -> Preview:
     """What a turn would do with this request.
 
@@ -60,26 +42,30 @@ async def preview(
         rules: what a plan goes by; the engine, where there is one.
         body: a request body of any of FORMATS.
         model: for a format that names it in the path; a `model` field in the body does as well.
+        named: the format, by its wire's name, where the body fits two.
         headers: lower-case names; some of them name the session.
         tenant: 8 bytes, the HMAC of the credential.
         recall: asks the store; None: there is none, and nothing is known.
+        whole: asks it for what a client goes on from by an id; None: what is new is all there is.
 
     Raises:
         ClientError: the body cannot be read, or asks for what does not exist; the message says what to change.
+        StateError: the store, which holds the one copy of what the request goes on from, is away.
     """
-    form, chat = _read(body, model)
+    form, chat, thread = await _read(body, model, named, whole)
     marks = addresses(chat.messages, tenant)
-    session = session_of(chat, headers, marks, tenant)
+    session = session_of(chat, headers, marks, tenant, thread.session if thread else None)
     asks = _with_told_memory(recall or _nothing, chat)
-    made = await planned(rules, asks, session, chat, marks, len(body), form.wire.name)
+    size = len(body) + sum(map(len, thread.history if thread else ()))
+    made = await planned(rules, asks, session, chat, marks, size, form.wire.name)
     candidate = made.candidates[0]
-    whole, put_back = restored(for_candidate(made.plan.chat, True), made.checkpoints, candidate)
-    put_back = 0 if whole.after else put_back
-    outbound, refused = _encoded(whole, made, rules.strict, made.marks(form.wire.name) and not made.policy.off)
+    sent, put_back = restored(_as_sent(made, thread), made.checkpoints, candidate)
+    put_back = 0 if sent.after else put_back
+    outbound, refused = _encoded(sent, made, rules.strict, form.wire.name)
     refused = made.plan.refusal or refused
     received = rough(body)
     originals = set(map(id, chat.messages))
-    kept = sum(id(message) in originals for message in whole.messages)
+    kept = sum(id(message) in originals for message in sent.messages)
     return Preview(
         format=form.name,
         wanted=chat.model,
@@ -91,7 +77,7 @@ async def preview(
         messages=chat.messages,
         system=len(chat.system),
         kept=kept,
-        others=len(whole.messages) - kept,
+        others=len(sent.messages) - kept,
         upstream=candidate.upstream.name,
         model=candidate.model,
         fallbacks=tuple((other.upstream.name, other.model) for other in made.candidates[1:]),
@@ -103,10 +89,14 @@ async def preview(
     )
 
 
-def _read(body: bytes, model: str) -> tuple[Format, Chat]:
+async def _read(body: bytes, model: str, named: str, whole: Continue | None) -> tuple[Format, Chat, Thread | None]:
     try:
-        form = _format_of(body)
-        return form, form.wire.decode(_inbound(form, body, model))
+        form = format_of(body, named)
+        inbound = inbound_of(form, body, model)
+        chat = form.wire.decode(inbound)
+        if whole is None or form.wire.name not in THREADS:
+            return form, chat, None
+        return form, *await whole(form.wire, inbound, chat)
     except RecursionError:
         raise ClientError("The request is nested too deeply.") from None
 
@@ -129,36 +119,17 @@ def _with_told_memory(recall: Recall, chat: Chat) -> Recall:
     return told
 
 
-def _format_of(body: bytes) -> Format:
-    fields = read_or_mend(body, lambda raw, mended: open_body(raw))
-    for form in FORMATS:
-        if form.fits(fields):
-            return form
-    signs = " nor ".join(f"{form.field} ({form.name})" for form in FORMATS)
-    raise ClientError(f"The body has neither {signs}: send a request body as a client would.")
+def _as_sent(made: Planned, thread: Thread | None) -> Chat:
+    """The chat as the first candidate gets it; see Sender.send."""
+    return as_asked(thread, made, made.plan.chat) or for_candidate(made.plan.chat, True)
 
 
-def _inbound(form: Format, body: bytes, model: str) -> Inbound:
-    if not form.in_path:
-        if model:
-            raise ClientError(f"{form.name} names its model in the body: leave out the one beside it.", param="model")
-        return Inbound(body)
-    fields = read_or_mend(body, lambda raw, mended: open_body(raw))
-    if "model" in fields:  # a client would have it in the path, and the body without it
-        model = model or read(fields["model"], MODEL, "model")
-        body = encode({name: value for name, value in fields.items() if name != "model"})
-    if not model:
-        raise ClientError(
-            f"{form.name} has its model in the path: name it beside the body, or as a field `model` in it.",
-            param="model",
-        )
-    return Inbound(body, model)
-
-
-def _encoded(whole: Chat, made: Planned, strict: bool, marks: bool) -> tuple[Outbound | None, str]:
+def _encoded(whole: Chat, made: Planned, strict: bool, client: str) -> tuple[Outbound | None, str]:
     """The request, and why it would be refused. The first candidate decides: no other is asked after a refusal."""
     candidate = made.candidates[0]
+    marks = made.marks(client) and not made.policy.off
     try:
+        refuse_confined(client, candidate.upstream.wire.name, whole)
         outbound = candidate.upstream.wire.encode(whole, candidate.upstream.target(candidate.model, marks))
     except ClientError as error:
         return None, error.message

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from urllib.parse import parse_qs
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
 from app.context import report
+from app.engine.continuing import continued
 from app.engine.preview import preview
 from app.errors import ProxyError
 from app.web.admin import Admin
@@ -34,7 +36,7 @@ def router(door: Door, admin: Admin, *, bearer_manages: bool) -> APIRouter:
             return Response(await _planned(door, request, bearer_manages), media_type="application/json")
         except ClientLeft:
             return Response(status_code=LEFT)
-        except ProxyError as error:
+        except ProxyError as error:  # of the store too, which may hold what a request goes on from
             raise HTTPException(error.status, error.message) from None
 
     return api
@@ -52,9 +54,18 @@ async def _planned(door: Door, request: Request, bearer_manages: bool) -> bytes:
     except ProxyError:
         await incoming.swallow()
         raise
-    model = parse_qs(query.decode("latin-1")).get("model", [""])[0]
+    asked = parse_qs(query.decode("latin-1"))
     engine, tenant = door.engine, door.gate.tenant(credential)
-    made = await preview(engine, body, model=model, headers=headers, tenant=tenant, recall=engine.store.recall)
+    made = await preview(
+        engine,
+        body,
+        model=asked.get("model", [""])[0],
+        named=asked.get("format", ["anthropic" if b"anthropic-version" in headers else ""])[0],
+        headers=headers,
+        tenant=tenant,
+        recall=engine.store.recall,
+        whole=functools.partial(continued, engine, tenant=tenant.hex(), credential=None),
+    )
     return encode(report.as_full_json(made))
 
 

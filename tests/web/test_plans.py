@@ -19,6 +19,10 @@ CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "
 LOST = ["Ahoy.", {"role": "assistant", "content": None, "tool_calls": [CALL]}, "Go on."]
 CONTENTS: Body = {"contents": [{"role": "user", "parts": [{"text": "Say: ahoy"}]}], "labels": {"a": "b"}}
 
+CLAUDE = "claude-sonnet-4-5"
+SAID = [{"role": "user", "content": "Say: ahoy"}]
+STEP = {"type": "user_input", "content": [{"type": "text", "text": "Say: ahoy"}]}
+
 TURNS: dict[str, tuple[str, Body]] = {
     "kept": ("", chat("Say: ahoy", model=OPENAI, seed=3)),
     "translated": ("", chat("Say: ahoy", {"role": "system", "content": "Be brief."}, "And?", x_unheard_of=1)),
@@ -28,8 +32,14 @@ TURNS: dict[str, tuple[str, Body]] = {
     "told a memory": ("", chat("Say: ahoy", foldline={"memory": {"name": "Aoi"}})),
     "Gemini, kept": (GEMINI, CONTENTS),
     "Gemini, translated": (OPENAI, CONTENTS),
+    "Anthropic, kept": ("", {"model": CLAUDE, "max_tokens": 50, "messages": SAID, "metadata": {"user_id": "u"}}),
+    "Anthropic, translated": ("", {"model": OPENAI, "max_tokens": 50, "system": "Be brief.", "messages": SAID}),
+    "Responses, translated": ("", {"model": GEMINI, "input": SAID, "instructions": "Be brief."}),
+    "Interactions, kept": ("", {"model": GEMINI, "input": "Say: ahoy", "system_instruction": "Be brief."}),
+    "Interactions, translated": ("", {"model": OPENAI, "input": [STEP], "stream": False}),
 }
 """The model in the path (of a Gemini body), and the body."""
+PATHS = {"Anthropic": "/v1/messages", "Responses": "/v1/responses", "Interactions": "/v1beta/interactions"}
 
 
 async def planned(http: httpx2.AsyncClient, body: Body, model: str = "", **headers: str) -> Body:
@@ -45,7 +55,8 @@ async def test_a_turn_does_what_its_plan_says(http: httpx2.AsyncClient, sim: Run
     plan = await planned(http, body, model)
     assert sim.journal.calls() == []
     sim.script([gemini_said({"text": "ahoy"}) if (model or body["model"]) == GEMINI else {"text": "ahoy"}])
-    path = f"/v1beta/models/{model}:generateContent" if model else "/v1/chat/completions"
+    usual = f"/v1beta/models/{model}:generateContent" if model else "/v1/chat/completions"
+    path = PATHS.get(name.partition(",")[0], usual)
     answer = await http.post(path, json=body)
     sent = sim.journal.last
     record = (await http.get(f"/foldline/turns/{answer.headers['x-foldline-turn']}")).json()
@@ -160,10 +171,15 @@ async def test_strict_shows_what_would_be_refused(foldline: StartFoldline, sim: 
 REFUSED: list[tuple[bytes, int, str]] = [
     (b"", 400, "JSON"),
     (b"[1]", 400, "JSON object"),
-    (b'{"model":"m"}', 400, "neither messages (OpenAI Chat Completions) nor contents (Gemini generateContent)"),
+    (
+        b'{"model":"m"}',
+        400,
+        "neither contents (Gemini generateContent) nor input (Gemini Interactions, OpenAI Responses) nor messages",
+    ),
     (b'{"model":"m","messages":[]}', 400, "messages is empty"),
     (b'{"messages":[{"role":"user","content":"x"}]}', 400, "model is missing"),
     (b'{"contents":"x"}', 400, "has its model in the path"),
+    (b'{"model":"m","input":"x","previous_response_id":"resp_nobody"}', 400, "resp_nobody"),
     (b'{"contents":"x","model":7}', 400, "model"),
     (b'{"model":"m","messages":[{"role":"user","content":"x"}],"foldline":{"keep_resent":4}}', 400, "keep_recent"),
     (b'{"contents":' + b"[" * 60_000 + b"]" * 60_000 + b',"model":"m"}', 400, ""),
@@ -209,3 +225,29 @@ async def test_a_plan_is_for_those_who_manage_and_the_client_s_own_key_comes_bes
     assert [answer.status_code for answer in strangers] == [401] * 4
     assert large.status_code == 413
     assert "MAX_BODY" in large.json()["detail"]
+
+
+async def test_a_client_that_sends_only_what_is_new_sees_the_plan_of_the_whole(
+    http: httpx2.AsyncClient, sim: Running
+) -> None:
+    first = (await http.post("/v1/responses", json={"model": GEMINI, "input": "Say: ahoy"})).json()
+    body = {"model": GEMINI, "input": "And again?", "previous_response_id": first["id"]}
+    sim.journal.clear()
+    plan = await planned(http, body)
+    assert sim.journal.calls() == []
+    answer = await http.post("/v1/responses", json=body)
+
+    assert (plan["format"], plan["known"]["messages"]) == ("OpenAI Responses", 3)
+    assert sim.journal.last.body == plan["request"]["body"]
+    assert plan["plan"] == answer.headers["x-foldline-plan"]
+    assert plan["session"] == answer.headers["x-foldline-session"]
+
+
+async def test_a_body_that_fits_two_formats_is_read_as_its_headers_or_the_query_say(http: httpx2.AsyncClient) -> None:
+    both = {"model": "lab", "max_tokens": 9, "messages": SAID}
+    version = {"anthropic-version": "2023-06-01"}
+    named = await http.post(PLAN, params={"format": "gemini_interactions"}, json={"model": "lab", "input": "x"})
+
+    assert (await planned(http, both))["format"] == "OpenAI Chat Completions"
+    assert (await planned(http, both, **version))["format"] == "Anthropic Messages"
+    assert named.json()["format"] == "Gemini Interactions"
