@@ -398,6 +398,7 @@ async def test_silence_has_its_deadline_before_the_first_byte_and_after(client: 
         ("deflate", zlib.compress(b"hi " * 999)[2:-4]),
         ("identity", b"hi " * 999),
     ],
+    ids=["gzip", "gzip in two members", "deflate", "deflate without its frame", "identity"],
 )
 async def test_a_body_packed_without_being_asked_is_unpacked(lean: LeanTransport, named: str, packed: bytes) -> None:
     more = f"content-encoding: {named}\r\n".encode()
@@ -412,6 +413,7 @@ async def test_a_body_packed_without_being_asked_is_unpacked(lean: LeanTransport
         ("gzip", b"not gzip at all", "could not be unpacked"),
         ("br", b"xxxx", "'br', which was not asked for"),
     ],
+    ids=["cut off", "not packed at all", "a coding nobody asked for"],
 )
 async def test_a_body_that_cannot_be_unpacked_is_an_honest_error(
     lean: LeanTransport, named: str, packed: bytes, words: str
