@@ -73,7 +73,13 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     """The app. Nothing is opened before it starts; settings are read from everywhere if none are given."""
     given = settings or load()
     app = App(
-        title="Foldline", version=__version__, docs_url=None, redoc_url=None, openapi_url=None, lifespan=_lifespan
+        title="Foldline",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        lifespan=_lifespan,
+        redirect_slashes=False,
     )
     app.state.settings = given
     app.add_exception_handler(HTTPException, _not_served)

@@ -32,6 +32,8 @@ PAIRS = list(itertools.product(VERSIONS, VERSIONS))
         ("/v1/models/v1/v1//x", "/v1/models/v1/v1//x"),
         ("/v1/models/openai/v1beta", "/v1/models/openai/v1beta"),
         ("/openai/", "/openai"),
+        ("/v1/chat/completions/", "/v1/chat/completions"),
+        ("/foldline/", "/foldline/"),
         ("/v1x/messages", "/v1x/messages"),
         ("/openair", "/openair"),
         ("/foldline//plan", "/foldline//plan"),
@@ -60,6 +62,13 @@ async def test_google_s_sdk_reaches_every_call_from_a_base_url_with_or_without_a
         assert "ahoy" in client.models.generate_content(model=GEMINI, contents="Say: ahoy").text
         assert client.models.count_tokens(model=GEMINI, contents="Say: ahoy").total_tokens > 0
         assert f"models/{GEMINI}" in [model.name for model in client.models.list()]
+
+
+async def test_a_slash_at_the_end_is_no_redirect(http: httpx2.AsyncClient, sim: Running) -> None:
+    body = {"model": GEMINI, "messages": [{"role": "user", "content": "Say: ahoy"}]}
+    assert (await http.post("/v1/chat/completions/", json=body)).status_code == 200
+    for path in ("/v1/nothing/", "/v1/responses//", "/healthz/", "/foldline/sessions/"):
+        assert (await http.get(path)).status_code in (404, 405), path
 
 
 async def test_google_s_address_for_openai_s_sdk_works_with_another_host(http: httpx2.AsyncClient) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
@@ -46,7 +46,11 @@ async def test_an_odd_id_is_unknown(foldline: StartFoldline, key: str, own: bool
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.text(min_size=1, max_size=80), st.sampled_from(["", "/input_items", "/items", "/cancel", "/items/x"]))
+@given(
+    identity=st.text(min_size=1, max_size=80),
+    tail=st.sampled_from(["", "/input_items", "/items", "/cancel", "/items/x"]),
+)
+@example(identity="/", tail="")
 def test_no_id_breaks_the_door(proxy: Proxy, key: str, identity: str, tail: str) -> None:
     headers = {"authorization": f"Bearer {key}"}
     with httpx2.Client(base_url=proxy.url, headers=headers, trust_env=False, verify=False) as http:
