@@ -59,6 +59,7 @@ class Dialler:
         addresses = await self._addresses(origin.host, origin.port)
         wire = await _connected(addresses, happy_eyeballs_delay=NEXT_ADDRESS, interleave=1, loop=loop)
         wire.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         tls: dict[str, Any] = {"ssl": self._context(), "server_hostname": origin.host} if origin.tls else {}
         _, opened = await loop.create_connection(lambda: protocol(wire), sock=wire, **tls)
         return opened
