@@ -92,59 +92,73 @@ async def _lifespan(app: App) -> AsyncGenerator[None, None]:
     settings: Settings = app.state.settings
     set_up_logs(settings.log_level, settings.log_format, secrets=_secrets(settings))
     async with contextlib.AsyncExitStack() as stack:
-        store = await Store.open(
-            settings.redis_url.get_secret_value(),
-            ttl_seconds=settings.session_ttl,
-            timeout_seconds=settings.store_timeout,
-            encryption_keys=settings.encryption_keys.get_secret_value() if settings.encryption_keys else "",
-            secret=settings.secret.get_secret_value() if settings.secret else "",
-        )
+        store = await _store_of(settings)
         stack.push_async_callback(store.close)
-        transport = transport_of(settings)
-        stack.push_async_callback(transport.aclose)
-        routes = Routes(routes_of(settings), await upstreams_of(settings, stack))
-        pulse = Pulse(settings.keepalive_after)
-        stack.push_async_callback(pulse.stop)
         metrics = Metrics()
         metrics.registry.register(StoreMetrics(store))
-        limits = Limits(transport)
-        stack.push_async_callback(limits.aclose)
-        engine = Engine(
-            store=store,
-            limits=limits,
-            routes=routes,
-            transport=transport,
-            policy=policy_numbers(settings),
-            max_retries=settings.max_retries,
-            strict=settings.strict,
-            exact_counts=settings.exact_counts,
-            observers=(metrics, *_logs(settings)),
-        )
-        gate = Gate((key.get_secret_value() for key in settings.api_keys), store.secret)
-        admin = Admin(settings.admin_token.get_secret_value() if settings.admin_token else "", settings.loopback)
-        door = Door(engine, gate, pulse, settings.max_body)
+        pulse = Pulse(settings.keepalive_after)
+        stack.push_async_callback(pulse.stop)
+        engine = await _engine_of(settings, store, metrics, stack)
         catalogue = Catalogue()
         stack.push_async_callback(catalogue.aclose)
-        app.router.routes[:0] = [
-            *counting.routes(door),
-            *chat.routes(door),
-            *models.routes(models.Models(catalogue, routes, gate)),
-            *answers.routes(door),
-            *conversations.routes(door),
-        ]
-        app.hot |= {
-            "/v1/chat/completions": chat.BodyRoute(door, OPENAI_CHAT),
-            "/v1/messages": chat.BodyRoute(door, ANTHROPIC),
-            "/v1/responses": chat.BodyRoute(door, OPENAI_RESPONSES),
-        }
-        app.include_router(health.router(engine, metrics, admin))
-        app.include_router(sessions.router(engine, admin))
-        app.include_router(plans.router(door, admin, bearer_manages=bool(settings.admin_token)))
-        app.include_router(memory.router(engine, gate, admin, bearer_manages=bool(settings.admin_token)))
+        _serve(app, settings, engine, pulse, metrics, catalogue)
         stack.push_async_callback(engine.unfinished.settled)
         stack.push_async_callback(engine.summaries.close, LAST_SUMMARIES)
         yield
         engine.inflight.draining = True
+
+
+async def _store_of(settings: Settings) -> Store:
+    return await Store.open(
+        settings.redis_url.get_secret_value(),
+        ttl_seconds=settings.session_ttl,
+        timeout_seconds=settings.store_timeout,
+        encryption_keys=settings.encryption_keys.get_secret_value() if settings.encryption_keys else "",
+        secret=settings.secret.get_secret_value() if settings.secret else "",
+    )
+
+
+async def _engine_of(settings: Settings, store: Store, metrics: Metrics, stack: contextlib.AsyncExitStack) -> Engine:
+    """What all turns share; `stack` closes what it opens."""
+    transport = transport_of(settings)
+    stack.push_async_callback(transport.aclose)
+    limits = Limits(transport)
+    stack.push_async_callback(limits.aclose)
+    return Engine(
+        store=store,
+        limits=limits,
+        routes=Routes(routes_of(settings), await upstreams_of(settings, stack)),
+        transport=transport,
+        policy=policy_numbers(settings),
+        max_retries=settings.max_retries,
+        strict=settings.strict,
+        exact_counts=settings.exact_counts,
+        observers=(metrics, *_logs(settings)),
+    )
+
+
+def _serve(app: App, settings: Settings, engine: Engine, pulse: Pulse, metrics: Metrics, catalogue: Catalogue) -> None:
+    """All paths that are served."""
+    gate = Gate((key.get_secret_value() for key in settings.api_keys), engine.store.secret)
+    admin = Admin(settings.admin_token.get_secret_value() if settings.admin_token else "", settings.loopback)
+    door = Door(engine, gate, pulse, settings.max_body)
+    app.router.routes[:0] = [
+        *counting.routes(door),
+        *chat.routes(door),
+        *models.routes(models.Models(catalogue, engine.routes, gate)),
+        *answers.routes(door),
+        *conversations.routes(door),
+    ]
+    app.hot |= {
+        "/v1/chat/completions": chat.BodyRoute(door, OPENAI_CHAT),
+        "/v1/messages": chat.BodyRoute(door, ANTHROPIC),
+        "/v1/responses": chat.BodyRoute(door, OPENAI_RESPONSES),
+    }
+    bearer_manages = bool(settings.admin_token)
+    app.include_router(health.router(engine, metrics, admin))
+    app.include_router(sessions.router(engine, admin))
+    app.include_router(plans.router(door, admin, bearer_manages=bearer_manages))
+    app.include_router(memory.router(engine, gate, admin, bearer_manages=bearer_manages))
 
 
 async def upstreams_of(settings: Settings, stack: contextlib.AsyncExitStack) -> dict[str, Upstream]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from app.chat.address import addresses
 from app.chat.model import Chat
 from app.chat.size import rough
@@ -58,20 +60,27 @@ async def preview(
     asks = _with_told_memory(recall or _nothing, chat)
     size = len(body) + sum(map(len, thread.history if thread else ()))
     made = await planned(rules, asks, session, chat, marks, size, form.wire.name)
-    candidate = made.candidates[0]
+    shown = _shown(made, form, thread, rules.strict, rough(body))
+    return replace(
+        shown, session=session.id if recall else "", named=bool(said_id(chat, headers)), recalled=recall is not None
+    )
+
+
+def _shown(made: Planned, form: Format, thread: Thread | None, strict: bool, received: int) -> Preview:
+    """The plan with the request that would go out by it."""
+    chat, candidate = made.chat, made.candidates[0]
     sent, put_back = restored(_as_sent(made, thread), made.checkpoints, candidate)
     put_back = 0 if sent.after else put_back
-    outbound, refused = _encoded(sent, made, rules.strict, form.wire.name)
+    outbound, refused = _encoded(sent, made, strict, form.wire.name)
     refused = made.plan.refusal or refused
-    received = rough(body)
     originals = set(map(id, chat.messages))
     kept = sum(id(message) in originals for message in sent.messages)
     return Preview(
         format=form.name,
         wanted=chat.model,
-        session=session.id if recall else "",
-        named=bool(said_id(chat, headers)),
-        recalled=recall is not None,
+        session="",
+        named=False,
+        recalled=False,
         known=made.known,
         plan=with_sending(made.plan, candidate.upstream.name, put_back, outbound.losses if outbound else ()),
         messages=chat.messages,
