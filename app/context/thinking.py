@@ -43,7 +43,7 @@ def unbind(draft: Draft, known: Known, policy: Policy) -> Draft:
     if draft.fold is None:
         bound = [_is_put_back(message, turn) for message, turn in zip(messages, turns, strict=True)]
         last = _last(bound, lambda index: _has_other_setup(turns[index], known.bound_to))
-        last = _end_of_task(messages, last)
+        last = end_of_task(messages, last)
         beginning = "a system prompt and tools that are others now"
     else:
         line = draft.fold.upto
@@ -54,7 +54,7 @@ def unbind(draft: Draft, known: Known, policy: Policy) -> Draft:
     if not count:
         return draft
     stripped = tuple(
-        _without_thinking(message) if index <= last and bound[index] else message
+        without_thinking(message) if index <= last and bound[index] else message
         for index, message in enumerate(messages)
     )
     them, their = ("1 message goes", "its") if count == 1 else (f"{count} messages go", "their")
@@ -76,12 +76,12 @@ def _has_thinking(message: Message, turn: Checkpoint | None) -> bool:
     """Whether the message holds thinking, or would have it put back."""
     if message.role != "assistant":
         return False
-    return any(map(_is_thinking, message.parts)) or bool(turn and turn.seals)
+    return holds_thinking(message) or bool(turn and turn.seals)
 
 
 def _is_put_back(message: Message, turn: Checkpoint | None) -> bool:
     """Whether the client dropped the thinking of this message, so that it would be put back."""
-    return message.role == "assistant" and turn is not None and turn.seals and not any(map(_is_thinking, message.parts))
+    return message.role == "assistant" and turn is not None and turn.seals and not holds_thinking(message)
 
 
 def _folded_at(turn: Checkpoint | None) -> bytes | None:
@@ -98,20 +98,27 @@ def _last(bound: Sequence[bool], elsewhere: Callable[[int], bool]) -> int:
     return next((index for index in range(len(bound) - 1, -1, -1) if bound[index] and elsewhere(index)), -1)
 
 
-def _end_of_task(messages: Sequence[Message], index: int) -> int:
+def end_of_task(messages: Sequence[Message], index: int) -> int:
     """The last message before the user speaks again: of one task's thinking Anthropic wants all or none, and what was
     left out once must not come back, as what was made since is bound to its absence."""
-    while 0 <= index < len(messages) - 1 and not _asks(messages[index + 1]):
+    while 0 <= index < len(messages) - 1 and not asks(messages[index + 1]):
         index += 1
     return index
 
 
-def _asks(message: Message) -> bool:
+def asks(message: Message) -> bool:
+    """Whether it is the user who speaks, and not a tool alone."""
     return message.role == "user" and any(not isinstance(part, ToolResult) for part in message.parts)
 
 
-def _without_thinking(message: Message) -> Message:
+def without_thinking(message: Message) -> Message:
+    """The message rebuilt with no thinking in it; rebuilt, it has none put back either."""
     return message.edited(tuple(part for part in message.parts if not _is_thinking(part)))
+
+
+def holds_thinking(message: Message) -> bool:
+    """Whether thinking stands in the message itself."""
+    return any(map(_is_thinking, message.parts))
 
 
 def _is_thinking(part: Part) -> bool:

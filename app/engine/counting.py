@@ -14,8 +14,8 @@ from app.chat.family import family_of
 from app.chat.model import Chat
 from app.context.budget import budget_of
 from app.context.known import Scale
-from app.context.thinking import binds_thinking
 from app.engine.routing import Candidate
+from app.engine.unbinding import binds
 from app.upstreams.counting import exact
 from app.upstreams.limits import Limits
 from app.upstreams.transport import Transport
@@ -64,12 +64,8 @@ class Counting:
             fixed=self._fixed_of(chat, setup, family),
             received=received,
             setup=setup,
-            binds=self.binds(candidate),
+            binds=binds(candidate),
         )
-
-    def binds(self, candidate: Candidate) -> bool:
-        """Whether the model's thinking holds only behind the prefix that it was made behind."""
-        return candidate.upstream.kind == "anthropic" and binds_thinking(candidate.model)
 
     def learn(self, candidate: Candidate, guessed: int, reported: int) -> None:
         """A prompt that was estimated (uncorrected) at `guessed` tokens took `reported`."""

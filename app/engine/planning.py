@@ -24,6 +24,7 @@ from app.engine.beside import beside
 from app.engine.counting import Counting
 from app.engine.parking import handle_maker, with_offer
 from app.engine.routing import Candidate, Routes
+from app.engine.unbinding import binds
 from app.state.keys import Session
 from app.state.store import Recalled
 from app.tools.offer import name_for
@@ -150,8 +151,8 @@ async def planned(
     policy = policy_of(rules.policy, route_policy, chat.options, agent=bool(chat.tools), window=window)
     resumed = bool(RESUMED & chat.rest.keys())
     scale, digest = None, b""
-    binds, counts = rules.counting.binds(candidates[0]), worth_counting(policy, size, window)
-    if binds or counts:
+    bound, counts = binds(candidates[0]), worth_counting(policy, size, window)
+    if bound or counts:
         digest = await beside(size, setup, chat.system, chat.tools)
     if counts:
         scale = await beside(size, rules.counting.scale, chat, digest, candidates[0], size // 4, window)
@@ -167,7 +168,7 @@ async def planned(
         waits=not resumed,
         chains=_chains(candidates[0], chat),
         handles=None if chat.plain or recalled.bypassed or policy.off else rules.handles(session, chat),
-        bound_to=digest if binds else b"",
+        bound_to=digest if bound else b"",
     )
     steps = RESUMING if resumed else rules.steps
     made = await beside(size, _plan, chat, known, policy, steps)

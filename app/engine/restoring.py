@@ -13,9 +13,10 @@ import msgspec
 
 from app.chat.model import Chat, Message, Part, Text, Thinking, ToolCall, ToolResult
 from app.context.known import Checkpoint, Fetch, Hop
+from app.context.thinking import asks, holds_thinking, without_thinking
 from app.engine.hops import CLIENTS
 from app.engine.routing import Candidate
-from app.engine.unbinding import asks, last_unbound, without_thinking
+from app.engine.unbinding import last_unbound
 
 
 def for_candidate(chat: Chat, holds: bool) -> Chat:
@@ -90,8 +91,8 @@ class _Restoring:
 
     def add(self, message: Message, found: Checkpoint | None, in_loop: bool, *, bare: bool = False) -> None:
         """The next message; `found` is what is known of the turn that it ends. A `bare` one goes without thinking."""
-        if bare and (thoughtless := without_thinking(message)) is not message:
-            message, self.changed = thoughtless, True
+        if bare and holds_thinking(message):
+            message, self.changed = without_thinking(message), True
         if found is None:
             self.messages.append(self._with_open(message))
             return

@@ -10,13 +10,17 @@ absence. So it is left out up to where the user speaks again.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
 
-from app.chat.model import Chat, Message, Opaque, Part, Thinking, ToolResult
+from app.chat.model import Chat
 from app.context.known import Checkpoint
-from app.context.thinking import binds_thinking
+from app.context.thinking import binds_thinking, end_of_task
 from app.engine.routing import Candidate
 from app.tools.offer import is_offered
+
+
+def binds(candidate: Candidate) -> bool:
+    """Whether the model's thinking holds only behind the prefix that it was made behind."""
+    return candidate.upstream.kind == "anthropic" and binds_thinking(candidate.model)
 
 
 def last_unbound(chat: Chat, checkpoints: Mapping[int, Checkpoint], candidate: Candidate) -> int:
@@ -25,29 +29,9 @@ def last_unbound(chat: Chat, checkpoints: Mapping[int, Checkpoint], candidate: C
     Args:
         checkpoints: by identity of the message that ends the turn.
     """
-    if candidate.upstream.kind != "anthropic" or not binds_thinking(candidate.model):
+    if not binds(candidate):
         return -1
     messages, offered = chat.messages, is_offered(chat.tools)
     turns = (checkpoints.get(id(message)) for message in messages)
     last = max((at for at, turn in enumerate(turns) if turn is not None and turn.offered != offered), default=-1)
-    while 0 <= last < len(messages) - 1 and not asks(messages[last + 1]):
-        last += 1
-    return last
-
-
-def without_thinking(message: Message) -> Message:
-    """The message with no thinking in it; the very same one if it has none."""
-    kept = tuple(part for part in message.parts if not _is_thinking(part))
-    return message if len(kept) == len(message.parts) else message.edited(kept)
-
-
-def asks(message: Message) -> bool:
-    """Whether it is the user who speaks, and not a tool alone."""
-    return message.role == "user" and any(not isinstance(part, ToolResult) for part in message.parts)
-
-
-def _is_thinking(part: Part) -> bool:
-    if isinstance(part, Opaque):
-        body: Any = part.native.body
-        return isinstance(body, Mapping) and cast("Mapping[str, Any]", body).get("type") == "redacted_thinking"
-    return isinstance(part, Thinking)
+    return end_of_task(messages, last)
