@@ -10,6 +10,7 @@ import msgspec
 from app.context.tool_results.columns import FieldStats
 from app.context.tool_results.needles import RARE, Needle, forms_of, ranked
 from app.context.tool_results.searching import Searched, hits_in
+from app.context.tool_results.sections import Sections
 from app.context.tool_results.shapes import SEP, Table
 
 MOST_FIELDS = 400
@@ -79,7 +80,7 @@ def survey(table: Table, looked_for: Sequence[Needle], keep: Collection[str] = (
     trouble: list[list[int]] = [[] for _ in (*_WORDS, *_MORE_WORDS)]
     most, most_trouble = int(max(total * RARE, 3)), int(max(total * TROUBLED, 3))
     for block in table.blocks():
-        for column in block.columns if table.kind != "object" else ():
+        for column in () if isinstance(table, Sections) else block.columns:
             stats = fields.get(column.name)
             if stats is None:
                 if len(fields) >= MOST_FIELDS and column.name not in keep:
@@ -92,7 +93,7 @@ def survey(table: Table, looked_for: Sequence[Needle], keep: Collection[str] = (
         hits_in(searched, _WORDS, trouble[: len(_WORDS)], most_trouble)
         if not searched.text.isascii() or b"\\u" in searched.text:
             hits_in(searched, _MORE_WORDS, trouble[len(_WORDS) :], most_trouble)
-    odd = _openings(table) if table.kind == "object" else _odd(fields.values(), total)
+    odd = _openings(table) if isinstance(table, Sections) else _odd(fields.values(), total)
     return Survey(
         total,
         tuple(fields.values()),
@@ -110,13 +111,12 @@ def _odd(fields: Collection[FieldStats], total: int) -> list[int]:
     return [row for rows in chain(strange, by_field) for row in rows if row is not None]
 
 
-def _openings(table: Table) -> list[int]:
+def _openings(table: Sections) -> list[int]:
     """The first section below each key of an object, its outermost keys first."""
     outer: dict[str, int] = {}
     inner: dict[str, int] = {}
-    for block in table.blocks():
-        for row, value in zip(block.columns[0].rows, block.columns[0].values, strict=True):
-            path = value.decode().replace("[", ".").split(".", 2)
-            outer.setdefault(path[0], row)
-            inner.setdefault(".".join(path[:2]), row)
+    for row, value in enumerate(table.paths):
+        path = value.decode().replace("[", ".").split(".", 2)
+        outer.setdefault(path[0], row)
+        inner.setdefault(".".join(path[:2]), row)
     return [*outer.values(), *list(inner.values())[:MOST_FIELDS]]
