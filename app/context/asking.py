@@ -20,7 +20,7 @@ from app.context.flaws import flaw
 from app.context.instructions import closing, language_of, orders
 from app.context.transcript import block, level, said_of, shortened, transcript
 
-__all__ = ["Wish", "ask", "flaw", "named", "sampling_of"]
+__all__ = ["Wish", "ask", "flaw", "named", "on_one_line", "sampling_of"]
 
 TEMPERATURE = 0.2
 LEAST = 64
@@ -154,14 +154,19 @@ def named(lost: Critical) -> str:
     return lost.context if lost.kind == "rule" or lost.context == lost.value else f"{lost.value} (in: {lost.context})"
 
 
+def on_one_line(values: Sequence[str]) -> list[str]:
+    """Values as a question names them: each on one line, and shortened; none that is empty."""
+    return [said for value in values if (said := " ".join(value.split())[:MISSING_CHARACTERS])]
+
+
 def _beside(wish: Wish, missing: Sequence[str], draft: str) -> dict[str, str]:
     """What stands beside the messages, by the kind of its mark; only what says something. A draft has it all."""
-    values = [" ".join(value.split())[:MISSING_CHARACTERS] for value in missing[:MOST_MISSING]]
+    values = on_one_line(missing[:MOST_MISSING])
     every = {
         "before": "" if draft else "\n\n".join(wish.before),
         "older": "" if draft else "\n\n".join(wish.rolled),
         "draft": draft,
-        "missing": "\n".join(f"- {value}" for value in values if value),
+        "missing": "\n".join(f"- {value}" for value in values),
     }
     return {kind: text for kind, text in every.items() if text.strip()}
 

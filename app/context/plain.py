@@ -13,7 +13,7 @@ from app.chat import size
 from app.chat.family import Family
 from app.chat.model import Chat, Message, Text
 from app.chat.windows import window_of
-from app.context.asking import CERTAIN, LEAST, MISSING_CHARACTERS, Wish, sampling_of
+from app.context.asking import CERTAIN, LEAST, Wish, on_one_line, sampling_of
 from app.context.critical import Said, critical
 from app.context.instructions import begun, few_closing, few_orders, language_of
 from app.context.retention import verdict
@@ -28,8 +28,7 @@ def ask_plainly(wish: Wish, model: str, *, family: Family, window: int, missing:
     """The question as a chat that any upstream can be sent; see asking.ask for the arguments. Never fails."""
     said = (*(Said("assistant", text) for text in wish.rolled), *said_of(wish.messages))
     language = language_of(said_of(wish.messages), (*wish.rolled, *wish.before))
-    named = [" ".join(value.split())[:MISSING_CHARACTERS] for value in missing[:MOST_NAMED]]
-    system, end = few_orders(language), few_closing(language, list(filter(None, named)))
+    system, end = few_orders(language), few_closing(language, on_one_line(missing[:MOST_NAMED]))
     whole = window if window > 0 else window_of(model).context
     sampling = sampling_of(model, max(wish.limit, LEAST), whole)
     taken = size.of_text(system + end, family) + 2 * size.PER_MESSAGE + (sampling.max_tokens or 0)

@@ -19,4 +19,9 @@ async def beside(size: int, work: Callable[P, T], *args: P.args, **named: P.kwar
 
     Whoever is cancelled meanwhile leaves the work behind, which ends by itself: it must change nothing that others see.
     """
-    return await asyncio.to_thread(work, *args, **named) if size > BESIDE else work(*args, **named)
+    return await apart_if(size > BESIDE, work, *args, **named)
+
+
+async def apart_if(heavy: bool, work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+    """The same, where something else than bytes tells whether the work is heavy."""
+    return await asyncio.to_thread(work, *args, **named) if heavy else work(*args, **named)

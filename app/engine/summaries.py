@@ -29,9 +29,10 @@ from app.context.known import Checkpoint
 from app.context.pinned import drifted
 from app.context.plan import Need
 from app.context.retention import LIGHT, Fact, carried, verdict
+from app.engine.beside import apart_if
 from app.engine.planning import Planned, asked_for
 from app.engine.routing import Candidate
-from app.engine.summariser import Question, Said, off_loop, said
+from app.engine.summariser import LONG, Question, Said, said
 from app.errors import ProxyError
 from app.observe import SummaryDetails
 from app.state.keys import Session
@@ -85,7 +86,7 @@ NOTHING: Found = {}
 async def apart(made: Planned, work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
     """What pure work on a chat gives. A long chat's is done beside the event loop, so that no other stream waits."""
     size = made.known.scale.received if made.known.scale else 0
-    return await off_loop(size, work, *args, **named)
+    return await apart_if(size > LONG, work, *args, **named)
 
 
 class Summaries:

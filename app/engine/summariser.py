@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -19,6 +19,7 @@ from app.context.asking import ask, flaw
 from app.context.errand import Errand
 from app.context.plain import ask_plainly, borne_out, notes_of
 from app.context.written import ENOUGH, enough, usable, visible
+from app.engine.beside import apart_if
 from app.engine.routing import Candidate
 from app.engine.sending import Sender
 from app.errors import UpstreamError
@@ -43,8 +44,6 @@ LONG = 2_000
 """Tokens of a chat from which on work on it takes many milliseconds: finding its facts above all."""
 
 Done: TypeAlias = Callable[[str], bool]
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -70,11 +69,6 @@ class Said(msgspec.Struct, frozen=True):
     output: int = 0
 
 
-async def off_loop(tokens: int, work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
-    """What pure work on a chat of so many tokens gives; a long one's is done beside the event loop."""
-    return await asyncio.to_thread(work, *args, **named) if tokens > LONG else work(*args, **named)
-
-
 async def said(engine: Engine, candidate: Candidate, task: Errand, credential: Credential, question: Question) -> Said:
     """One answer. Raises ProxyError or TimeoutError if there is none.
 
@@ -88,7 +82,7 @@ async def said(engine: Engine, candidate: Candidate, task: Errand, credential: C
         write = partial(ask_plainly, *given, family=family, window=window, missing=question.missing)
     else:
         write = partial(ask, *given, family=family, window=window, missing=question.missing, draft=question.draft)
-    chat = replace(await off_loop(task.tokens, write), stream=not upstream.small)
+    chat = replace(await apart_if(task.tokens > LONG, write), stream=not upstream.small)
     async with asyncio.timeout(WHOLE if upstream.small else STREAMED):
         heard = await _heard(engine, candidate, credential, chat, partial(enough, limit=task.wish.limit, family=family))
     if heard.reply.failed is not None:
