@@ -150,7 +150,14 @@ class Stage:
     async def open(cls, upstream: str = "openai", *, routes: list[Route] | None = None, **settings: Any) -> Stage:
         """A stage whose models are all served by one upstream, unless `routes` say otherwise."""
         upstreams = {
-            name: Upstream(name, name, wire, f"https://{name}.test/v1", with_key(KEYS[name], "", "key"), keyed=True)  # type: ignore[arg-type]
+            name: Upstream(
+                name,
+                name,  # type: ignore[arg-type]  # each is named as its kind
+                wire,
+                f"https://{name}.test/v1",
+                with_key(KEYS[name], "", "key"),
+                keyed=True,
+            )
             for name, wire in WIRES.items()
         }
         renamed = {"gemini": GEMINI_3, "openai": "gpt-x"}[upstream]

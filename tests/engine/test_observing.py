@@ -147,7 +147,7 @@ def test_one_handler_serves_all_loggers_and_covers_their_secrets(
     uvicorn = logging.getLogger("uvicorn.error")
     handlers, level, theirs = root.handlers[:], root.level, uvicorn.level
     try:
-        set_up_logs("info", form, [SECRET])  # type: ignore[arg-type]
+        set_up_logs("info", form, [SECRET])  # type: ignore[arg-type]  # a parameter is any text
         logging.getLogger("some.library").warning("with %s", SECRET)
         logging.getLogger("some.library").debug("not shown")
     finally:

@@ -163,7 +163,7 @@ def test_an_answer_in_one_piece_says_the_same_as_the_stream() -> None:
     whole = reply_of(events_of("anthropic", [json.dumps(WHOLE).encode()], streamed=False))
     streamed = reply_of(events_of("anthropic", [ANSWER]))
     assert whole.message == streamed.message
-    assert plain([whole.usage]) == plain([streamed.usage])  # pyright: ignore[reportArgumentType] (both have one)
+    assert plain([whole.usage]) == plain([streamed.usage])  # pyright: ignore[reportArgumentType]  # None would differ too (both have one)
     assert plain([whole.finished]) == plain([streamed.finished])  # pyright: ignore[reportArgumentType]
 
 
